@@ -1,0 +1,49 @@
+# `make run` sets up and starts Detent; `make test` sets up and passes all tests.
+
+PYTHON ?= python3
+OUT    ?= results
+ARGS   ?=
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench reproduce clean system-packages
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  Variables: PYTHON (the interpreter, 3.11 or newer), ARGS (passed on), OUT (reproduce's folder)"
+
+run: $(STAMP) ## start the workbench in the browser (detent play)
+	$(BIN)/detent play $(ARGS)
+
+test: check system-packages ## all checks, then all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP) ## lint, format, types, import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_imports.py
+
+bench: $(STAMP) ## side-by-side ratios (detent bench)
+	$(BIN)/detent bench $(ARGS)
+
+reproduce: $(STAMP) ## every claim of the documents: report and figures in OUT
+	$(BIN)/detent reproduce --out $(OUT) $(ARGS)
+
+clean: ## remove the environment, caches and results
+	rm -rf $(VENV) results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+system-packages:
+	@tools/system-packages
+
+# The build backend is pinned in the lock too, hence no isolated build.
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Detent needs Python 3.11 or newer: say which one with PYTHON=, as in make PYTHON=python3.12 run")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

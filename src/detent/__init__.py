@@ -1,0 +1,62 @@
+"""Detent lets a person feel a rigid-body world.
+
+Names are imported when they are used, so that ``import detent`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from detent import devices, hands
+    from detent.collision import Collision, resolve_collision
+    from detent.coupling import Direct, FourChannel
+    from detent.errors import DetentError
+    from detent.record.trace import Trace
+    from detent.session import ForcePath, Session
+    from detent.world.contact import Contact
+    from detent.world.world import World
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Collision": "detent.collision",
+    "Contact": "detent.world.contact",
+    "DetentError": "detent.errors",
+    "Direct": "detent.coupling",
+    "ForcePath": "detent.session",
+    "FourChannel": "detent.coupling",
+    "Session": "detent.session",
+    "Trace": "detent.record.trace",
+    "World": "detent.world.world",
+    "resolve_collision": "detent.collision",
+}
+_MODULES = ("devices", "hands")
+
+__all__ = [
+    "Collision",
+    "Contact",
+    "DetentError",
+    "Direct",
+    "ForcePath",
+    "FourChannel",
+    "Session",
+    "Trace",
+    "World",
+    "devices",
+    "hands",
+    "resolve_collision",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"detent.{name}")
+    raise AttributeError(f"module 'detent' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,6 @@
+"""What the hand holds physically."""
+
+from detent.devices.inertial import Inertial
+from detent.devices.protocol import SUBSPACES
+
+__all__ = ["SUBSPACES", "Inertial"]

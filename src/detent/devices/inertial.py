@@ -1,0 +1,65 @@
+"""A simulated impedance device that is nothing but inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from detent.checks import one_of, positive
+from detent.devices.protocol import SUBSPACES
+from detent.errors import ParameterError
+
+MOST_DELAY = 64  # [ticks]
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """A free inertia, the device of TH 4.5: no friction, no limits unless given.
+
+    Without ``mass`` it has the tool's own inertia at the hand, at the start.
+    """
+
+    mass: float | None = None  # [kg]
+    rotational_inertia: float | None = None  # [kg·m²]
+    subspace: str | None = None  # planar, translational or full; None = the tool's
+    delay_ticks: int = 0  # [ticks]
+    limits: Sequence[float] | None = None  # three (x, y, θ) or six [N, N·m]
+
+    def __post_init__(self) -> None:
+        for name in ("mass", "rotational_inertia"):
+            if getattr(self, name) is not None:
+                positive(f"device {name}", getattr(self, name))
+        if self.subspace is not None:
+            one_of("device subspace", self.subspace, SUBSPACES)
+        if not 0 <= self.delay_ticks <= MOST_DELAY or self.delay_ticks != int(self.delay_ticks):
+            raise ParameterError(
+                "delay_ticks", self.delay_ticks, f"a whole number from 0 to {MOST_DELAY}"
+            )
+        self.cap()
+
+    def mask(self, tool_mask: np.ndarray) -> np.ndarray:
+        """The device's subspace, given the tool's."""
+        return tool_mask.copy() if self.subspace is None else SUBSPACES[self.subspace].copy()
+
+    def inertia(self, at_hand: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """(6, 6) [kg, kg·m²], zero outside the subspace."""
+        out = at_hand * np.outer(mask, mask)
+        for value, part in ((self.mass, slice(0, 3)), (self.rotational_inertia, slice(3, 6))):
+            if value is not None:
+                out[part, :] = 0.0
+                out[:, part] = 0.0
+                out[part, part] = value * np.diag(mask[part])
+        return out
+
+    def cap(self) -> np.ndarray:
+        """(6,) the largest wrench [N, N·m]."""
+        if self.limits is None:
+            return np.full(6, np.inf)
+        values = np.asarray(self.limits, float)
+        if values.shape == (3,):
+            values = np.array([values[0], values[1], np.inf, np.inf, np.inf, values[2]])
+        if values.shape != (6,) or not (values > 0.0).all():
+            raise ParameterError("limits", self.limits, "three (x, y, θ) or six positive numbers")
+        return values

@@ -1,0 +1,55 @@
+"""What can go wrong, as types. Every message names the bad value and the allowed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+class DetentError(Exception):
+    """The base of all errors that Detent raises on purpose."""
+
+
+class SceneError(DetentError):
+    """A scene cannot be loaded, or does not contain what was asked of it."""
+
+
+class ParameterError(DetentError):
+    """A parameter has a value that is not allowed."""
+
+    def __init__(self, name: str, value: Any, allowed: str) -> None:
+        super().__init__(f"{name} = {value!r} is not allowed: it must be {allowed}")
+        self.name, self.value, self.allowed = name, value, allowed
+
+
+class UnknownNameError(DetentError):
+    """A name was asked for that does not exist."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        listed = ", ".join(self.known) if self.known else "none"
+        super().__init__(f"there is no {kind} {name!r}; known: {listed}")
+
+
+class TraceError(DetentError):
+    """A trace cannot be read or written."""
+
+
+class PlatformError(DetentError):
+    """This machine, or the library versions on it, cannot do what was asked."""
+
+
+class MissingExtraError(DetentError):
+    """A feature needs an optional library that is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: pip install 'detent[{extra}]'")
+        self.feature, self.extra = feature, extra
+
+
+class ServoFault(DetentError):
+    """The servo stopped with zero force. Carries the last rows before the fault."""
+
+    def __init__(self, reason: str, last_rows: Mapping[str, Any] | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.last_rows = reason, last_rows

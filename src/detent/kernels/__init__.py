@@ -1,0 +1,1 @@
+"""Compiled maths: arrays in, ``out`` last. Imports numpy, numba and math only."""

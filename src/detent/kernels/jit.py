@@ -1,0 +1,71 @@
+"""The decorator of every compiled function, and the cache that it compiles into.
+
+Numba's own cache looks only at the file of the function itself, so a change in
+another file would leave a stale tick behind. The cache directory is therefore
+keyed by all the sources of the package, and by what generates the machine code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import llvmlite.binding as llvm
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: every compiled function of the package, in the order of definition
+KERNELS: list[Any] = []
+
+JIT_ENABLED: bool = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+
+
+def cache_home() -> Path:
+    """The folder under which all of Detent's caches live."""
+    explicit = os.environ.get("DETENT_CACHE_DIR")
+    if explicit:
+        return Path(explicit)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "detent"
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(source.as_posix().encode())
+        digest.update(source.read_bytes())
+    digest.update(f"{numba.__version__} {llvm.get_host_cpu_name()}".encode())
+    try:
+        from importlib.metadata import version
+
+        digest.update(version("mujoco").encode())
+    except ImportError:
+        pass
+    return digest.hexdigest()[:16]
+
+
+def compiled_cache() -> Path:
+    """Where the machine code of exactly these sources is kept."""
+    return cache_home() / "compiled" / _fingerprint()
+
+
+_CACHE = str(compiled_cache())
+
+
+def kernel(function: F) -> F:
+    """Compile *function* with Numba: no GIL, cached on disk, no fast maths.
+
+    ``fastmath`` would let the compiler assume that NaN does not happen, and the
+    finite check of the force path would be optimised away.
+    """
+    before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+    numba.config.CACHE_DIR = _CACHE  # type: ignore[attr-defined]
+    try:
+        compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = before  # type: ignore[attr-defined]
+    KERNELS.append(compiled)
+    return compiled  # type: ignore[no-any-return]

@@ -1,0 +1,50 @@
+"""Stages: compiled functions that are called through a pointer.
+
+Numba links a function's whole call tree into every caller and optimises it again there, so
+the cost of compiling grows with the depth of the tree. A stage is compiled once, takes one
+`Struct`, returns nothing, and is called by its address: its callers stay small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from detent.kernels.jit import JIT_ENABLED
+from detent.kernels.struct import Struct
+
+_PLAIN: dict[int, Callable[..., None]] = {}
+
+
+def stage_address(function: Any, struct: Struct) -> int:
+    """Compile *function* (or load it from the cache) for this struct; its address."""
+    if not JIT_ENABLED:
+        _PLAIN[id(function)] = function
+        return id(function)
+    signature = (struct.numba_type,)
+    function.compile(signature)
+    compiled = function.overloads[signature]
+    name = compiled.fndesc.llvm_cfunc_wrapper_name
+    return int(compiled.library.get_pointer_to_function(name))
+
+
+@intrinsic
+def _call(typingctx: Any, address: Any, struct: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [word])
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, struct), codegen
+
+
+def _call_plain(address: int, struct: Struct) -> None:
+    _PLAIN[int(address)](struct)
+
+
+call_stage = _call if JIT_ENABLED else _call_plain

@@ -1,0 +1,89 @@
+"""How figures look: one style, one colour per method, units on every axis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from detent.record.trace import Trace
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
+)  # fmt: skip
+
+#: the same colour for the same method in every figure
+METHOD_COLOURS = {
+    "ideal": BLACK,
+    "iapb": BLUE,
+    "pb": ORANGE,
+    "cb_uc": GREEN,
+    "pb_limited": YELLOW,
+    "iapb_spread": SKY,
+    "iapb_scaled": PINK,
+    "iapb_saturated": RED,
+}
+AXES = ("x", "y", "z")
+
+
+def figure(rows: int, columns: int, size: tuple[float, float], title: str) -> tuple[Any, Any]:
+    """A figure without a screen, with Detent's style."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context():
+        fig, axes = plt.subplots(
+            rows, columns, figsize=size, layout="constrained", squeeze=False, dpi=120
+        )
+    fig.suptitle(title, fontsize=11)
+    for ax in axes.flat:
+        ax.grid(True, color="0.9", linewidth=0.6)
+        ax.set_axisbelow(True)
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+    return fig, axes
+
+
+def save(fig: Any, path: str | Path | None) -> Any:
+    """Write the figure, if there is a path, and let go of it."""
+    if path is not None:
+        import matplotlib.pyplot as plt
+
+        fig.savefig(path)
+        plt.close(fig)
+    return fig
+
+
+def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
+    """Position, force, energy and depth of one run."""
+    fig, axes = figure(2, 2, (10, 6.5), f"Detent: {trace.meta.get('world', 'trace')}")
+    time = trace["time"]
+    moved = [
+        i
+        for i in range(3)
+        if np.ptp(trace["device_position"][:, i]) > 0 or np.any(trace["device_wrench"][:, i])
+    ]
+    for i, colour in zip(moved, (BLUE, ORANGE, GREEN), strict=False):
+        axes[0, 0].plot(time, 1e3 * trace["device_position"][:, i], color=colour, label=f"device {AXES[i]}")
+        axes[0, 0].plot(
+            time, 1e3 * trace["tool_position"][:, i], "--", color=colour, lw=1, label=f"tool {AXES[i]}"
+        )
+        axes[0, 1].plot(time, trace["device_wrench"][:, i], color=colour, label=f"force {AXES[i]}")
+    axes[0, 0].set_ylabel("position [mm]")
+    axes[0, 1].set_ylabel("force on the device [N]")
+    axes[0, 1].set_yscale("symlog", linthresh=1.0)
+    axes[1, 0].plot(time, 1e3 * trace["device_energy"], color=BLUE, label="device")
+    axes[1, 0].plot(time, 1e3 * trace["tool_energy"], "--", color=ORANGE, label="tool")
+    axes[1, 0].set_ylabel("kinetic energy [mJ]")
+    axes[1, 1].plot(time, 1e3 * trace["depth"], color=RED, label="deepest contact")
+    axes[1, 1].set_ylabel("penetration [mm]")
+    for ax in axes.flat:
+        ax.set_xlabel("time [s]")
+        if ax.has_data():
+            ax.legend(fontsize=8, frameon=False)
+    return save(fig, path)

@@ -1,0 +1,225 @@
+"""The hand's side of a tick: hand model, coupling, force path and simulated device."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.jit import kernel
+from detent.kernels.limits import all_finite, slew_scale, uniform_scale
+from detent.kernels.linalg import ltdl_solve, psd_pinv_solve
+from detent.kernels.so3 import integrate_quaternion, rotate, rotation_error
+from detent.servo.records import (
+    ALTERED,
+    DIRECT,
+    FAULT,
+    IMPEDANCE_HAND,
+    NO_FAULT,
+    WRENCH_NOT_FINITE,
+    SINUSOID_HAND,
+    TICKS,
+    Clock,
+    Device,
+    Motion,
+    Scene,
+)
+from detent.world.bridge import mj_jac
+
+RANK_TOLERANCE = 1e-10  # of the largest mobility: below it a direction is constrained
+
+
+@kernel
+def pose_error(
+    pa: np.ndarray, qa: np.ndarray, pb: np.ndarray, qb: np.ndarray, out: np.ndarray
+) -> None:
+    """out = pose a − pose b: difference of positions, rotation vector of R_a R_bᵀ."""
+    for i in range(3):
+        out[i] = pa[i] - pb[i]
+    rotation_error(qa, qb, out[3:6])
+
+
+@kernel
+def hand_wrench(de: Device, target: np.ndarray, p: np.ndarray, time: float, out: np.ndarray) -> None:
+    """F_h: what the hand applies to the device."""
+    kind = p["hand"][0]
+    for i in range(6):
+        out[i] = 0.0
+    if kind == SINUSOID_HAND:
+        wave = math.sin(p["hand_omega"][0] * time + p["hand_phase"][0])
+        for i in range(6):
+            out[i] = p["hand_bias"][0, i] + p["hand_amplitude"][0, i] * wave
+    elif kind == IMPEDANCE_HAND:
+        pose_error(target[0:3], target[3:7], de.position, de.quaternion, out)
+        for i in range(6):
+            out[i] = p["hand_k"][0, i] * out[i] - p["hand_b"][0, i] * de.twist[i]
+    for i in range(6):
+        out[i] *= de.mask[i]
+
+
+@kernel
+def update_hand_point(sc: Scene, mo: Motion) -> None:
+    """The hand point in the world, its Jacobian, and Λ_h⁻¹ = J_h D⁻¹ J_hᵀ (TH 5.16)."""
+    rotate(sc.xquat[sc.held_body], sc.hand_point, mo.point)
+    for k in range(3):
+        mo.point[k] += sc.xpos[sc.held_body, k]
+    mj_jac(
+        sc.model,
+        sc.data,
+        mo.jac.ctypes.data,
+        mo.jac[3].ctypes.data,
+        mo.point.ctypes.data,
+        sc.held_body,
+    )
+    for i in range(6):
+        for j in range(sc.nv):
+            mo.jac_response[i, j] = mo.jac[i, j]
+        ltdl_solve(
+            mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.jac_response[i]
+        )
+        twist = 0.0
+        for j in range(sc.nv):
+            twist += mo.jac[i, j] * sc.qvel[j]
+        mo.twist[i] = twist
+    for i in range(6):
+        for k in range(i + 1):
+            total = 0.0
+            for j in range(sc.nv):
+                total += mo.jac[i, j] * mo.jac_response[k, j]
+            mo.mobility[i, k] = total
+            mo.mobility[k, i] = total
+
+
+@kernel
+def add_hand_torque(mo: Motion, wrench: np.ndarray, nv: int, out: np.ndarray) -> None:
+    """out += J_hᵀ wrench."""
+    for i in range(6):
+        if wrench[i] != 0.0:
+            for j in range(nv):
+                out[j] += mo.jac[i, j] * wrench[i]
+
+
+@kernel
+def coordinate(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
+    r"""The position channels: a spring-damper between device and tool (TH 4.1, D.6).
+
+    mo.hand6[0] is the wrench on the tool, mo.hand6[1] that on the device. Outside the device's
+    subspace the tool is held at its start, and the device feels nothing of it.
+
+    .. math:: F = K (x_{device} - x_{tool}) + B (\dot x_{device} - \dot x_{tool})
+    """
+    error, held = mo.hand6[2], mo.hand6[3]
+    pose_error(de.position, de.quaternion, mo.point, sc.xquat[sc.held_body], error)
+    pose_error(mo.start[0:3], mo.start[3:7], mo.point, sc.xquat[sc.held_body], held)
+    strength = 0.0
+    for i in range(3):
+        strength += de.environment[i] ** 2
+    adaptive = p["adaptive_damping"][0] * math.sqrt(strength)  # errata B2: |f_env|
+    for i in range(6):
+        inside = de.mask[i]
+        difference = de.twist[i] - mo.twist[i]
+        spring = p["coupling_k"][0, i] * error[i]
+        pull = spring + p["coupling_b"][0, i] * difference
+        hold = p["hold_k"][0, i] * held[i] - p["hold_b"][0, i] * mo.twist[i]
+        mo.hand6[0, i] = inside * (pull + adaptive * difference) + (1.0 - inside) * hold
+        mo.hand6[1, i] = -inside * pull
+
+
+@kernel
+def follow_device(sc: Scene, mo: Motion, de: Device, step: float) -> None:
+    r"""Direct coupling: the held link arrives where the device is at the end of the step.
+
+    .. math:: \dot q \leftarrow \dot q + \bar J_h ((x_{device} - x_{tool}) / T - J_h \dot q)
+    """
+    want, push = mo.hand6[2], mo.hand6[3]
+    pose_error(de.position, de.quaternion, mo.point, sc.xquat[sc.held_body], want)
+    for i in range(6):
+        twist = 0.0
+        for j in range(sc.nv):
+            twist += mo.jac[i, j] * sc.qvel[j]
+        want[i] = want[i] / step - twist
+    psd_pinv_solve(
+        mo.mobility, 6, want, RANK_TOLERANCE, mo.pinv_L, mo.pinv_S, mo.hand6[4], push
+    )
+    for i in range(6):
+        for j in range(sc.nv):
+            sc.qvel[j] += mo.jac_response[i, j] * push[i]
+
+
+@kernel
+def map_to_hand(sc: Scene, mo: Motion, out: np.ndarray) -> int:
+    r"""The wrench at the hand that stands for the torques T_ext on the tool; the rank.
+
+    .. math:: F_{env} = J_h^{\#T} T_{ext} = \Lambda_h J_h D^{-1} T_{ext}
+
+    TH 5.2-5.12; the dynamically consistent inverse where the tool is redundant.
+    """
+    pushed = mo.hand6[2]
+    for i in range(6):
+        total = 0.0
+        for j in range(sc.nv):
+            total += mo.jac_response[i, j] * mo.external[j]
+        pushed[i] = total
+    return psd_pinv_solve(
+        mo.mobility, 6, pushed, RANK_TOLERANCE, mo.pinv_L, mo.pinv_S, mo.hand6[4], out
+    )
+
+
+@kernel
+def device_command(mo: Motion, de: Device, p: np.ndarray) -> None:
+    """What the coupling asks of the device: F_env and the position channel."""
+    for i in range(6):
+        de.raw[i] = de.mask[i] * de.environment[i]
+        if p["coupling"][0] != DIRECT:
+            de.raw[i] += mo.hand6[1, i]
+
+
+@kernel
+def force_path(de: Device, ck: Clock, p: np.ndarray) -> None:
+    """The last guard: filter, slew, uniform cap, finite check. Nothing bypasses it."""
+    blend = p["filter_blend"][0]
+    for i in range(6):
+        de.filtered[i] += blend * (de.raw[i] - de.filtered[i])
+        if blend == 1.0:
+            de.filtered[i] = de.raw[i]
+    scale = slew_scale(de.filtered, de.wrench, p["slew"][0])
+    altered = scale < 1.0 or blend < 1.0
+    for i in range(6):
+        step = de.filtered[i] - de.wrench[i]
+        de.wrench[i] = de.filtered[i] if scale == 1.0 else de.wrench[i] + scale * step
+    scale = uniform_scale(de.wrench, p["cap"][0])
+    if scale < 1.0:
+        altered = True
+        for i in range(6):
+            de.wrench[i] *= scale
+    if ck.counts[FAULT] == NO_FAULT and not (all_finite(de.raw) and all_finite(de.wrench)):
+        ck.counts[FAULT] = WRENCH_NOT_FINITE
+    if ck.counts[FAULT] != NO_FAULT:
+        altered = True
+        for i in range(6):
+            de.wrench[i] = 0.0
+            de.filtered[i] = 0.0
+    if altered:
+        ck.counts[ALTERED] += 1
+
+
+@kernel
+def integrate_device(de: Device, ck: Clock, p: np.ndarray) -> None:
+    """A purely inertial device, velocity first, with the wrench of delay_ticks before."""
+    step = p["step"][0]
+    size = de.delayed.shape[0]
+    now = ck.counts[TICKS]
+    for i in range(6):
+        de.delayed[now % size, i] = de.wrench[i]
+    old = now - p["delay_ticks"][0]
+    for i in range(6):
+        total = 0.0
+        for k in range(6):
+            felt = de.delayed[old % size, k] if old >= 0 else 0.0
+            total += de.mobility[i, k] * (felt + de.hand[k])
+        de.acceleration[i] = total
+    for i in range(6):
+        de.twist[i] += step * de.acceleration[i]
+    for i in range(3):
+        de.position[i] += step * de.twist[i]
+    integrate_quaternion(de.quaternion, de.twist[3:6], step)

@@ -1,0 +1,195 @@
+"""The servo on the wall clock: its thread, its statistics, and the ways in and out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from detent.errors import ParameterError, PlatformError
+from detent.servo import records
+from detent.servo.clock import Promises
+from detent.servo.exchange import latest, publish
+from detent.servo.loop import run_live
+from detent.servo.records import Servo
+
+SPIN_NS = 60_000  # how long before a deadline the loop stops sleeping
+VIEW_HZ = 120.0
+KEEP_SECONDS = 10.0
+
+
+class Sink(Protocol):
+    """Where drained rows go."""
+
+    def append(self, rows: np.ndarray) -> None:
+        """Take a batch of rows."""
+        ...
+
+
+class Status(NamedTuple):
+    """How the loop is doing."""
+
+    ticks: int
+    skips: int
+    lost: int  # rows overwritten before they were drained
+    rate: float  # [Hz] measured
+    lateness_p50: float  # [µs]
+    lateness_p99: float  # [µs]
+    compute_p50: float  # [µs]
+    compute_p99: float  # [µs]
+    promises: str
+
+
+class Live:
+    """A running servo. Use it through `Session.live`."""
+
+    def __init__(
+        self,
+        servo: Servo,
+        keep_alive: Any,
+        rate: float,
+        realtime: bool,
+        sink: Sink | None,
+        cost_ns: float,
+    ) -> None:
+        self._servo, self._keep_alive = servo, keep_alive
+        self.rate = rate
+        self.period_ns = round(1e9 / rate)
+        self._realtime, self._sink, self._cost_ns = realtime, sink, cost_ns
+        self.promises = Promises()
+        self._parameters = servo.parameters.copy()
+        self._target = servo.target.copy()
+        self._lock = threading.Lock()  # between readers of the page and of the status line
+        self._drained = 0
+        self._lost = 0
+        self._chunks: deque[np.ndarray] = deque()
+        self._view = np.zeros(servo.views.buffers.shape[1], np.uint8)
+        self._began = self._ended = 0.0
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Start the threads. Refuses a rate that this machine cannot hold."""
+        cost = self._cost_ns
+        if cost > self.period_ns:
+            raise PlatformError(
+                f"a rate of {self.rate:g} Hz leaves {self.period_ns / 1e3:.0f} µs, but ticks of "
+                f"this world take {cost / 1e3:.0f} µs here (99 %): "
+                f"at most {1e9 / cost:.0f} Hz"
+            )
+        self._began = time.monotonic()
+        for target in (self._drive, self._drain):
+            thread = threading.Thread(target=target, name=f"detent{target.__name__}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop the loop and wait for the last rows."""
+        self._servo.clock.counts[records.STOP] = 1
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+
+    @property
+    def running(self) -> bool:
+        """Whether the servo is still ticking (False after a fault)."""
+        return bool(self._threads) and self._threads[0].is_alive()
+
+    def pull(self, position: Sequence[float], quaternion: Sequence[float] | None = None) -> None:
+        """Move the target of an impedance hand [m]."""
+        with self._lock:
+            self._target[:3] = position
+            if quaternion is not None:
+                self._target[3:] = quaternion
+            if not np.isfinite(self._target).all():
+                raise ParameterError("target", position, "finite")
+            publish(self._servo.targets, self._target.view(np.uint8))
+
+    def command(self, parameters: np.ndarray) -> None:
+        """Replace the parameters at the start of the next tick; they must be validated."""
+        with self._lock:
+            self._parameters[:] = parameters
+            publish(self._servo.commands, self._parameters.view(np.uint8))
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """A copy of the parameters that were sent last."""
+        with self._lock:
+            return self._parameters.copy()
+
+    def view(self) -> tuple[np.ndarray, np.ndarray]:
+        """The newest poses of all bodies (n, 7) and the newest row."""
+        with self._lock:
+            latest(self._servo.views, self._view)
+            size = self._servo.view_bytes.shape[0]
+            poses = self._view[:size].view(np.float64).reshape(-1, 7).copy()
+            return poses, self._view[size:].copy().view(records.ROW)[0]
+
+    def recent(self) -> np.ndarray:
+        """The rows of the last seconds."""
+        with self._lock:
+            if not self._chunks:
+                return np.zeros(0, records.ROW)
+            return np.concatenate(list(self._chunks))
+
+    def status(self) -> Status:
+        """Counts and percentiles since the start."""
+        ck = self._servo.clock
+        seconds = max((self._ended or time.monotonic()) - self._began, 1e-9)
+        ticks = int(ck.counts[records.TICKS])
+        return Status(
+            ticks,
+            int(ck.counts[records.SKIPS]),
+            self._lost,
+            ticks / seconds,
+            percentile(ck.lateness, 0.5),
+            percentile(ck.lateness, 0.99),
+            percentile(ck.compute, 0.5),
+            percentile(ck.compute, 0.99),
+            str(self.promises),
+        )
+
+    def _drive(self) -> None:
+        self.promises.take(self._realtime)
+        try:
+            every = max(1, round(self.rate / VIEW_HZ))
+            run_live(self._servo, self.period_ns, SPIN_NS, every, 2**62)
+        finally:
+            self._ended = time.monotonic()
+            self.promises.release()
+
+    def _drain(self) -> None:
+        while self._threads[0].is_alive():
+            self._take_rows()
+            time.sleep(0.02)
+        self._take_rows()
+
+    def _take_rows(self) -> None:
+        size = self._servo.ring.shape[0]
+        written = int(self._servo.written[0])
+        if written - self._drained > size // 2:  # too late: only the newer half is safe
+            self._lost += written - size // 2 - self._drained
+            self._drained = written - size // 2
+        if written == self._drained:
+            return
+        index = np.arange(self._drained, written) % size
+        rows = self._servo.ring[index]
+        self._drained = written
+        if self._sink is not None:
+            self._sink.append(rows)
+        with self._lock:
+            self._chunks.append(rows)
+            kept = sum(len(chunk) for chunk in self._chunks)
+            while kept - len(self._chunks[0]) > KEEP_SECONDS * self.rate:
+                kept -= len(self._chunks.popleft())
+
+
+def percentile(histogram: np.ndarray, fraction: float) -> float:
+    """The upper edge of the bin [µs] below which this fraction of the samples lies."""
+    total = histogram.sum()
+    if total == 0:
+        return 0.0
+    return float(np.searchsorted(np.cumsum(histogram), fraction * total) + 1)

@@ -1,0 +1,272 @@
+"""What the tick reads and writes: the parameter record, the row record, and the arrays.
+
+Every array lies on one preallocated block, sized from the model at load, so that a
+tick allocates nothing and Numba compiles once for all worlds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from detent.kernels.impact import ImpactWork
+from detent.kernels.struct import Struct
+from detent.servo.exchange import Slot
+
+# Laws are data: an integer in the record and a branch in the kernel.
+CONTACT_MODES = ("impulse", "penalty", "rigid")
+IMPULSE, PENALTY, RIGID = range(3)
+RESTITUTION_LAWS = ("complementarity", "equality")
+SELF_COLLISION_ROWS = ("relative", "split")
+COUPLINGS = ("four_channel", "direct")
+FOUR_CHANNEL, DIRECT = range(2)
+HANDS = ("none", "sinusoid", "impedance")
+NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND = range(3)
+
+# What a contact group, and so a body, is doing (TH 4.2).
+FREE, COLLIDING, RESTING = range(3)
+
+# Why the servo stopped.
+FAULTS = ("none", "the wrench for the device is not finite", "the world's motion is not finite")
+NO_FAULT, WRENCH_NOT_FINITE, WORLD_NOT_FINITE = range(3)
+
+PARAMETERS = np.dtype(
+    [
+        ("step", "f8"),  # [s] T
+        ("contact_mode", "i8"),
+        ("restitution_law", "i8"),
+        ("self_collision", "i8"),
+        ("clamp", "i8"),  # a contact never pulls (errata B2, TH 4.5)
+        ("stiffness", "f8"),  # [N/m] of the world; NaN in the per-geom array means this
+        ("damping", "f8"),  # [N·s/m]
+        ("restitution", "f8"),  # [-]
+        ("limit_frequency", "f8"),  # [rad/s] of the joint-limit penalty
+        ("coupling", "i8"),
+        ("coupling_k", "f8", 6),  # [N/m, N·m/rad]
+        ("coupling_b", "f8", 6),  # [N·s/m, N·m·s/rad]
+        ("adaptive_damping", "f8"),  # [s/m] K_b of TH D.6
+        ("hold_k", "f8", 6),  # outside the device's subspace
+        ("hold_b", "f8", 6),
+        ("hand", "i8"),
+        ("hand_bias", "f8", 6),  # [N, N·m]
+        ("hand_amplitude", "f8", 6),  # [N, N·m]
+        ("hand_omega", "f8"),  # [rad/s]
+        ("hand_phase", "f8"),  # [rad]
+        ("hand_k", "f8", 6),  # [N/m, N·m/rad]
+        ("hand_b", "f8", 6),  # [N·s/m, N·m·s/rad]
+        ("delay_ticks", "i8"),  # [ticks] of a simulated device
+        ("filter_blend", "f8"),  # [-] 1 = no filter
+        ("slew", "f8", 2),  # [N/tick, N·m/tick], inf = off
+        ("cap", "f8", 6),  # [N, N·m], inf = off
+    ]
+)
+
+ROW = np.dtype(
+    [
+        ("time", "f8"),  # [s] tick × T
+        ("device_position", "f8", 3),  # [m]
+        ("device_quaternion", "f8", 4),
+        ("device_twist", "f8", 6),  # [m/s, rad/s]
+        ("tool_position", "f8", 3),  # [m] of the hand point on the held link
+        ("tool_quaternion", "f8", 4),
+        ("tool_twist", "f8", 6),
+        ("hand_wrench", "f8", 6),  # [N, N·m]
+        ("environment_wrench", "f8", 6),  # F_env, TH 5.2
+        ("raw_wrench", "f8", 6),  # what the coupling asked of the device
+        ("device_wrench", "f8", 6),  # what the force path let through
+        ("state", "i8"),  # of the tool's contact group: free, colliding, resting
+        ("contacts", "i8"),  # touching rows of the tool's group
+        ("collisions", "i8"),  # rows that received an impulse
+        ("dropped", "i8"),  # contacts that did not fit
+        ("depth", "f8"),  # [m] deepest penetration of the tool's group
+        ("tool_energy", "f8"),  # [J] kinetic, of the tool's tree
+        ("device_energy", "f8"),  # [J] kinetic
+        ("impact_energy", "f8"),  # [J] change of kinetic energy by this tick's impulses
+        ("bounded", "i8"),  # rows whose gains were bounded by the step
+        ("altered", "i8"),  # 1 if the force path changed the wrench
+        ("lateness_ns", "i8"),  # live only
+        ("compute_ns", "i8"),  # live only
+    ]
+)
+
+TIMING_FIELDS = ("lateness_ns", "compute_ns")
+
+
+class Scene(Struct):
+    """The world as the tick sees it: MuJoCo's memory, and what was prepared at load."""
+
+    model: int  # addresses
+    data: int
+    nv: int
+    features: np.ndarray  # (3,) ntendon, nu, gravity on
+    qpos: np.ndarray
+    qvel: np.ndarray
+    passive: np.ndarray  # qfrc_passive
+    actuator: np.ndarray  # qfrc_actuator
+    bias: np.ndarray  # qfrc_bias
+    xpos: np.ndarray
+    xquat: np.ndarray
+    cdof: np.ndarray
+    subtree_com: np.ndarray
+    subtree_mass: np.ndarray
+    M: np.ndarray
+    M_rownnz: np.ndarray
+    M_rowadr: np.ndarray
+    M_colind: np.ndarray
+    dof_damping: np.ndarray
+    dof_body: np.ndarray
+    dof_tree: np.ndarray
+    body_tree: np.ndarray
+    gravity: np.ndarray
+    ncon: np.ndarray
+    contact: np.ndarray
+    geom_body: np.ndarray
+    geom_type: np.ndarray
+    geom_size: np.ndarray
+    geom_xpos: np.ndarray
+    geom_xmat: np.ndarray
+    geom_properties: np.ndarray  # (ngeom, 4) K, B, e, mu; NaN = the world's
+    seam_start: np.ndarray  # (ngeom + 1,) into seam_geom: static geoms that touch this one
+    seam_geom: np.ndarray
+    limit_dof: np.ndarray
+    limit_qpos: np.ndarray
+    limit_range: np.ndarray  # (n, 2)
+    equality_trees: np.ndarray  # (n, 2) trees joined by loop closures
+    tool_tree: int
+    tool_root: int  # body
+    held_body: int
+    hand_point: np.ndarray  # (3,) in the held body's frame
+
+
+class Rows(Struct):
+    """Unilateral rows: contacts first, then joint limits. Capacity is the first axis."""
+
+    tally: np.ndarray  # (5,) rows, dropped, bounded, impulses, rows of the present collision
+    impact: np.ndarray  # (2,) [J, -] energy taken by impulses; restitution of the collision
+    jac: np.ndarray  # (cap, nv) J
+    response: np.ndarray  # (cap, nv) D⁻¹ Jᵀ
+    separation: np.ndarray  # (cap,) [m] s, negative inside
+    velocity: np.ndarray  # (cap,) [m/s] v_n, negative approaching
+    stiffness: np.ndarray
+    damping: np.ndarray
+    restitution: np.ndarray
+    force: np.ndarray  # (cap,) [N]
+    bound: np.ndarray  # (cap,) [m/s] of J q̇⁺ in rigid time stepping
+    joined: np.ndarray  # (cap,) 1 = joined a collision after its first solution
+    geom: np.ndarray  # (cap, 2) -1 for a joint limit
+    tree: np.ndarray  # (cap, 2) -1 = static
+    normal: np.ndarray  # (cap, 3)
+    point: np.ndarray  # (cap, 3)
+    hit_row: np.ndarray  # (2 cap,) the row behind each row of the collision
+    hit_jac: np.ndarray  # (2 cap, nv): two per row where self-collisions are split
+    hit_impulse: np.ndarray  # (2 cap,) [N·s]
+    order: np.ndarray  # (ncon,) contacts, deepest first, when they do not fit
+    parent: np.ndarray  # (ntree,) union-find over trees
+    group_state: np.ndarray  # (ntree,) of the group whose root is this tree
+    group_restitution: np.ndarray  # (ntree,)
+
+
+class Motion(Struct):
+    """Vectors and matrices of the proxy in configuration space, and at the hand."""
+
+    LD: np.ndarray  # factor of D
+    LD_diag: np.ndarray
+    LDT: np.ndarray  # factor of D + T·C
+    LDT_diag: np.ndarray
+    torque: np.ndarray  # (nv,) all smooth torques of this tick
+    external: np.ndarray  # (nv,) T_ext
+    penalty: np.ndarray  # (nv,) torques of contact forces
+    impulsive: np.ndarray  # (nv,) J_cᵀ p / T
+    velocity: np.ndarray  # (nv,) q̇ after the impulses
+    after: np.ndarray  # (nv,) q̇ after the collision that is being resolved
+    scratch: np.ndarray  # (nv,)
+    load: np.ndarray  # (2, nv, nv) Σ K jᵀj, Σ B jᵀj
+    jac: np.ndarray  # (6, nv) J_h
+    jac_response: np.ndarray  # (6, nv) D⁻¹ J_hᵀ
+    jac_scratch: np.ndarray  # (2, 3, nv) of two bodies, for mj_jac
+    seam: np.ndarray  # (4, 3) scratch of the seam test
+    twist: np.ndarray  # (6,) of the hand point
+    mobility: np.ndarray  # (6, 6) Λ_h⁻¹
+    pinv_L: np.ndarray  # (6, 6) scratch
+    pinv_S: np.ndarray  # (6, 6) scratch
+    hand6: np.ndarray  # (6, 6) wrench on the tool, on the device; scratch
+    point: np.ndarray  # (3,) the hand point in the world
+    start: np.ndarray  # (7,) pose of the hand point at the start (held directions)
+
+
+class Device(Struct):
+    """A simulated impedance device, and the wrench on its way to it."""
+
+    position: np.ndarray  # (3,)
+    quaternion: np.ndarray  # (4,)
+    twist: np.ndarray  # (6,)
+    mass: np.ndarray  # (6, 6)
+    mobility: np.ndarray  # (6, 6) M⁻¹ in the subspace, zero outside
+    mask: np.ndarray  # (6,) 1 inside the device's motion subspace
+    acceleration: np.ndarray  # (6,)
+    wrench: np.ndarray  # (6,) to the device
+    raw: np.ndarray  # (6,) before the force path
+    filtered: np.ndarray  # (6,)
+    hand: np.ndarray  # (6,) F_h
+    environment: np.ndarray  # (6,) F_env
+    delayed: np.ndarray  # (MAX_DELAY + 1, 6)
+
+
+class Clock(Struct):
+    """Counters of the loop. All integers."""
+
+    counts: np.ndarray  # ticks, skips, fault, altered, deadline_ns, stop, mode
+    lateness: np.ndarray  # (bins,) histogram [µs]
+    compute: np.ndarray  # (bins,) histogram [µs]
+    timespec: np.ndarray  # (2,)
+
+
+TICKS, SKIPS, FAULT, ALTERED, DEADLINE, STOP = range(6)
+MAX_DELAY = 64  # [ticks]
+
+
+class Servo(Struct):
+    """All that the loop works on."""
+
+    scene: Scene
+    motion: Motion
+    rows: Rows
+    work: ImpactWork
+    device: Device
+    clock: Clock
+    parameters: np.ndarray  # (1,) PARAMETERS
+    parameter_bytes: np.ndarray  # the same memory
+    target: np.ndarray  # (7,) where an impedance hand wants to be
+    target_bytes: np.ndarray
+    view: np.ndarray  # (nbody, 7) poses for whoever draws
+    view_bytes: np.ndarray
+    commands: Slot  # parameters, towards the servo
+    targets: Slot  # hand targets, towards the servo
+    views: Slot  # poses and the newest row, from the servo
+    ring: np.ndarray  # (n,) ROW
+    ring_bytes: np.ndarray  # (n, bytes)
+    written: np.ndarray  # (1,) rows written so far
+    stages: np.ndarray  # (6,) addresses, see servo.tick
+
+
+STAGE_SENSE, STAGE_APPROACH, STAGE_REACT, STAGE_COLLIDE, STAGE_COUPLE, STAGE_TICK = range(6)
+
+
+class Block:
+    """One preallocated, zeroed block of memory from which arrays are cut."""
+
+    def __init__(self, size: int) -> None:
+        self._memory = np.zeros(size, np.uint8)
+        self._used = 0
+
+    def array(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+        """The next array of the block, aligned to a cache line."""
+        kind = np.dtype(dtype)
+        count = int(np.prod(shape))
+        start = -(-self._used // 64) * 64
+        end = start + count * kind.itemsize
+        if end > self._memory.size:
+            raise MemoryError("the block of the tick is too small")  # a bug, not a user's error
+        self._used = end
+        return self._memory[start:end].view(kind).reshape(shape)

@@ -1,0 +1,269 @@
+"""What contacts do to the bodies: impulses, penalty forces, or rigid time stepping."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detent.kernels.contact import (
+    accumulate_outer,
+    gain_scale,
+    penalty_force,
+    quadratic_form,
+)
+from detent.kernels.impact import (
+    ImpactWork,
+    kinetic_energy,
+    resolve_complementarity,
+    resolve_equality,
+)
+from detent.kernels.jit import kernel
+from detent.kernels.linalg import (
+    iteration_limit,
+    ltdl_solve,
+    ltdl_whiten,
+    ltdl_whiten_velocity,
+    project_onto_rows,
+)
+from detent.kernels.stages import call_stage
+from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector
+from detent.servo.records import (
+    COLLIDING,
+    IMPULSE,
+    RIGID,
+    STAGE_COLLIDE,
+    Motion,
+    Rows,
+    Scene,
+    Servo,
+)
+from detent.servo.sense import add_normal_row, row_group
+
+MOST_STIFFNESS = 0.25  # K T²/m_eff that a fixed step holds with margin
+MOST_DAMPING = 0.5  # B T/m_eff
+REACTIVATIONS = 3  # how often contacts may join a collision that is being resolved
+APPROACH = 1e-12  # [m/s] slower than this nothing approaches
+
+
+@kernel
+def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
+    r"""Bound the gains of touching rows by what a fixed step can hold.
+
+    The load that all contacts put on the direction in which row i moves the bodies is
+
+    .. math:: \kappa_i = \frac{\sum_j K_j G_{ij}^2}{G_{ii}}, \quad G = J D^{-1} J^T
+
+    (K_i/m_eff for a single contact); K_i is scaled so that κ_i T² ≤ ¼, and B_i likewise
+    so that β_i T ≤ ½. Cost grows with the number of rows, not with its square.
+    """
+    rows.tally[2] = 0
+    if rows.tally[0] == 0:
+        return
+    clear_matrix(mo.load[0])
+    clear_matrix(mo.load[1])
+    for r in range(rows.tally[0]):
+        if rows.separation[r] <= 0.0:
+            accumulate_outer(rows.stiffness[r], rows.jac[r], sc.nv, mo.load[0])
+            accumulate_outer(rows.damping[r], rows.jac[r], sc.nv, mo.load[1])
+    for r in range(rows.tally[0]):
+        if rows.separation[r] > 0.0:
+            continue
+        mobility = 0.0
+        for j in range(sc.nv):
+            mobility += rows.jac[r, j] * rows.response[r, j]
+        if mobility <= 0.0:
+            continue
+        kappa = quadratic_form(mo.load[0], rows.response[r], sc.nv) / mobility
+        beta = quadratic_form(mo.load[1], rows.response[r], sc.nv) / mobility
+        soften = gain_scale(kappa, step * step, MOST_STIFFNESS)
+        ease = gain_scale(beta, step, MOST_DAMPING)
+        rows.stiffness[r] *= soften
+        rows.damping[r] *= ease
+        if soften < 1.0 or ease < 1.0:
+            rows.tally[2] += 1
+
+
+@kernel
+def add_row_torque(rows: Rows, r: int, force: float, nv: int, out: np.ndarray) -> None:
+    """out += Jᵀ force."""
+    for j in range(nv):
+        out[j] += rows.jac[r, j] * force
+
+
+@kernel
+def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
+    """Penalty forces of all touching rows, except of groups that are colliding (TH 4.5)."""
+    bound_gains(sc, mo, rows, p["step"][0])
+    for r in range(rows.tally[0]):
+        rows.force[r] = 0.0
+        if rows.separation[r] > 0.0:
+            continue
+        if p["contact_mode"][0] == IMPULSE and rows.group_state[row_group(rows, r)] == COLLIDING:
+            continue
+        rows.force[r] = penalty_force(
+            rows.separation[r],
+            rows.velocity[r],
+            rows.stiffness[r],
+            rows.damping[r],
+            p["clamp"][0],
+        )
+        add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)
+
+
+@kernel
+def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, split: int) -> int:
+    """Row r joins the collision; a split self-collision as one row per body (TH 4.22-4.23)."""
+    moving = rows.tree[r, 0] >= 0 and rows.tree[r, 1] >= 0 and rows.geom[r, 0] >= 0
+    if split == 0 or not moving:
+        rows.hit_row[hits] = r
+        copy_vector(rows.jac[r], rows.hit_jac[hits])
+        return hits + 1
+    kept = mo.scratch
+    copy_vector(rows.jac[r], kept)
+    for side in range(2):
+        clear_vector(rows.jac[r])
+        add_normal_row(sc, mo, rows, r, side, 1.0 if side == 1 else -1.0)
+        rows.hit_row[hits] = r
+        copy_vector(rows.jac[r], rows.hit_jac[hits])
+        hits += 1
+    copy_vector(kept, rows.jac[r])
+    return hits
+
+
+@kernel
+def normal_velocity(rows: Rows, r: int, velocity: np.ndarray, nv: int) -> float:
+    """J q̇ of a row."""
+    total = 0.0
+    for j in range(nv):
+        total += rows.jac[r, j] * velocity[j]
+    return total
+
+
+@kernel
+def collect_hits(
+    sc: Scene, mo: Motion, rows: Rows, root: int, split: int, after: np.ndarray
+) -> int:
+    """All touching contacts of the group that do not recede, before or after (TH 4.24)."""
+    hits = 0
+    for r in range(rows.tally[0]):
+        if rows.separation[r] > 0.0 or row_group(rows, r) != root:
+            continue
+        joins = rows.velocity[r] <= 0.0 or rows.joined[r] != 0
+        if not joins and normal_velocity(rows, r, after, sc.nv) < -APPROACH:
+            rows.joined[r] = 1
+            joins = True
+        if joins:
+            hits = add_hit(sc, mo, rows, r, hits, split)
+    return hits
+
+
+@kernel
+def resolve_hits(s: Servo) -> None:
+    """Stage: resolve the collision of the rows in hit_jac (TH 4.36, errata E4).
+
+    Reads mo.velocity and the restitution, writes mo.after and hit_impulse.
+    """
+    sc, mo, rows, work = s.scene, s.motion, s.rows, s.work
+    hits, e = rows.tally[4], rows.impact[1]
+    if s.parameters["restitution_law"][0] == 0:
+        resolve_complementarity(
+            mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind,
+            rows.hit_jac, hits, sc.nv, mo.velocity, e, iteration_limit(hits, sc.nv), work,
+            mo.after, rows.hit_impulse,
+        )  # fmt: skip
+    else:
+        resolve_equality(
+            mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind,
+            rows.hit_jac, hits, sc.nv, mo.velocity, e, work, mo.after, rows.hit_impulse,
+        )  # fmt: skip
+
+
+@kernel
+def resolve_group(s: Servo, root: int) -> None:
+    """Resolve the collisions of one group; again if a contact left out approaches after it."""
+    rows, mo = s.rows, s.motion
+    rows.impact[1] = rows.group_restitution[root]
+    copy_vector(mo.velocity, mo.after)
+    rows.tally[4] = 0
+    for _ in range(1 + REACTIVATIONS):
+        before = rows.tally[4]
+        split = s.parameters["self_collision"][0]
+        rows.tally[4] = collect_hits(s.scene, mo, rows, root, split, mo.after)
+        if rows.tally[4] == before:
+            break
+        call_stage(s.stages[STAGE_COLLIDE], s)
+
+
+@kernel
+def strike_colliding(s: Servo) -> None:
+    """Impulses of all colliding groups; they act as J_cᵀ p / T in this same step (TH 4.45)."""
+    sc, mo, rows = s.scene, s.motion, s.rows
+    for r in range(rows.tally[0]):
+        rows.joined[r] = 0
+    for root in range(rows.parent.shape[0]):
+        if rows.parent[root] != root or rows.group_state[root] != COLLIDING:
+            continue
+        resolve_group(s, root)
+        rows.impact[0] += kinetic_energy(
+            sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.after
+        ) - kinetic_energy(sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.velocity)
+        for h in range(rows.tally[4]):
+            push = rows.hit_impulse[h] / s.parameters["step"][0]
+            rows.force[rows.hit_row[h]] += push
+            for j in range(sc.nv):
+                mo.impulsive[j] += rows.hit_jac[h, j] * push
+        copy_vector(mo.after, mo.velocity)
+        rows.tally[3] += rows.tally[4]
+
+
+@kernel
+def step_rigid(sc: Scene, mo: Motion, rows: Rows, work: ImpactWork, p: np.ndarray) -> None:
+    r"""Rigid contact: velocity-level complementarity time stepping without penetration (M16).
+
+    .. math:: \min \tfrac12 \|\dot q^+ - \dot q_{free}\|^2_D \quad
+              \text{s.t.} \quad J \dot q^+ \ge -s/T
+
+    A contact that would close within the step and has e > 0 leaves with −e v_n instead.
+    """
+    step = p["step"][0]
+    free = mo.after
+    for j in range(sc.nv):
+        free[j] = mo.torque[j]
+    ltdl_solve(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, free)
+    for j in range(sc.nv):
+        free[j] = mo.velocity[j] + step * free[j]
+        work.u0[j] = free[j]
+    ltdl_whiten_velocity(
+        mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.u0
+    )
+    for r in range(rows.tally[0]):
+        s, v, e = rows.separation[r], rows.velocity[r], rows.restitution[r]
+        bounces = e > 0.0 and s + step * v < 0.0
+        rows.bound[r] = -e * v if bounces else -s / step
+        copy_vector(rows.jac[r], work.N[r])
+        ltdl_whiten(
+            mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.N[r]
+        )
+    project_onto_rows(
+        work.N, rows.bound, rows.tally[0], sc.nv, work.u0,
+        iteration_limit(rows.tally[0], sc.nv), work.projection, work.u, rows.hit_impulse,
+    )  # fmt: skip
+    for r in range(rows.tally[0]):
+        rows.force[r] = rows.hit_impulse[r] / step
+        add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)
+
+
+@kernel
+def react(s: Servo) -> None:
+    """Stage: contact forces and impulses into mo.penalty and mo.impulsive."""
+    mode = s.parameters["contact_mode"][0]
+    clear_vector(s.motion.penalty)
+    clear_vector(s.motion.impulsive)
+    clear_vector(s.rows.impact)
+    s.rows.tally[2] = 0
+    s.rows.tally[3] = 0
+    if mode == RIGID:
+        step_rigid(s.scene, s.motion, s.rows, s.work, s.parameters)
+        return
+    press_resting(s.scene, s.motion, s.rows, s.parameters)
+    if mode == IMPULSE:
+        strike_colliding(s)

@@ -1,0 +1,156 @@
+"""From a world to what the tick works on: views on MuJoCo's memory and preallocated arrays."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from detent.kernels.impact import ImpactWork, impact_work
+from detent.servo.records import MAX_DELAY, Block, Clock, Device, Motion, Rows, Scene
+from detent.world.bridge import contact_views
+from detent.world.world import World
+
+_HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
+_BOX, _PLANE = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_PLANE
+_BAD_STATE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL)
+HISTOGRAM_BINS = 4096  # [µs] of the loop's statistics
+
+
+def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scene:
+    """Views on *model* and *data*; keep both alive as long as the scene."""
+    count, contacts = contact_views(data)
+    seam_start, seam_geom = static_neighbours(model, data)
+    limit_dof, limit_qpos, limit_range = joint_limits(model)
+    gravity_on = bool(np.any(model.opt.gravity)) and not (
+        model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+    )
+    return Scene(
+        model=model._address,
+        data=data._address,
+        nv=model.nv,
+        features=np.array([model.ntendon, model.nu, int(gravity_on)], np.int64),
+        qpos=data.qpos,
+        qvel=data.qvel,
+        passive=data.qfrc_passive,
+        actuator=data.qfrc_actuator,
+        bias=data.qfrc_bias,
+        xpos=data.xpos,
+        xquat=data.xquat,
+        cdof=data.cdof,
+        subtree_com=data.subtree_com,
+        subtree_mass=model.body_subtreemass,
+        M=data.M,
+        M_rownnz=model.M_rownnz,
+        M_rowadr=model.M_rowadr,
+        M_colind=model.M_colind,
+        dof_damping=model.dof_damping,
+        dof_body=model.dof_bodyid,
+        dof_tree=model.dof_treeid,
+        body_tree=model.body_treeid,
+        gravity=model.opt.gravity,
+        ncon=count,
+        contact=contacts,
+        geom_body=model.geom_bodyid,
+        geom_type=model.geom_type,
+        geom_size=model.geom_size,
+        geom_xpos=data.geom_xpos,
+        geom_xmat=data.geom_xmat,
+        geom_properties=world.properties,
+        seam_start=seam_start,
+        seam_geom=seam_geom,
+        limit_dof=limit_dof,
+        limit_qpos=limit_qpos,
+        limit_range=limit_range,
+        equality_trees=loop_trees(model),
+        tool_tree=world.tree,
+        tool_root=int(model.tree_bodyadr[world.tree]),
+        held_body=world.held,
+        hand_point=world.point,
+    )
+
+
+def joint_limits(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Limited hinges and slides: their dof, their qpos, their range."""
+    joints = [
+        j
+        for j in range(model.njnt)
+        if model.jnt_limited[j] and model.jnt_type[j] in (_HINGE, _SLIDE)
+    ]
+    index = np.array(joints, np.int64)
+    return (
+        model.jnt_dofadr[index].astype(np.int64),
+        model.jnt_qposadr[index].astype(np.int64),
+        model.jnt_range[index].reshape(-1, 2).copy(),
+    )
+
+
+def loop_trees(model: mujoco.MjModel) -> np.ndarray:
+    """Pairs of trees that a loop closure joins into one contact group."""
+    pairs = []
+    for i in range(model.neq):
+        a, b = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
+        if model.eq_objtype[i] == mujoco.mjtObj.mjOBJ_BODY and b >= 0:
+            pairs.append((model.body_treeid[a], model.body_treeid[b]))
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def static_neighbours(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+    """For each static box, the static boxes and planes that reach it, as adjacency lists.
+
+    Only those can cover one of its faces, so the seam test of a tick looks nowhere else.
+    """
+    static = [
+        g
+        for g in range(model.ngeom)
+        if model.body_treeid[model.geom_bodyid[g]] < 0
+        and model.geom_type[g] in (_BOX, _PLANE)
+        and (model.geom_contype[g] or model.geom_conaffinity[g])
+    ]
+    lists: list[list[int]] = [[] for _ in range(model.ngeom)]
+    for g in static:
+        if model.geom_type[g] == _BOX:
+            lists[g] = [h for h in static if h != g and _reach(model, data, g, h)]
+    start = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
+    return start, np.array([h for one in lists for h in one], np.int64)
+
+
+def _reach(model: mujoco.MjModel, data: mujoco.MjData, box: int, other: int) -> bool:
+    if model.geom_type[other] == _PLANE:
+        return True
+    return bool(mujoco.mj_geomDistance(model, data, box, other, 1e-3, None) < 1e-3)
+
+
+def make_arrays(
+    model: mujoco.MjModel, capacity: int
+) -> tuple[Motion, Rows, ImpactWork, Device, Clock]:
+    """All that a tick writes, on one block."""
+    nv, cap, hits = model.nv, capacity, 2 * capacity
+    block = Block(8 * (nv * (3 * nv + 2 * model.nM + 5 * cap + hits + 64) + 64 * cap + 2**17))
+    a = block.array
+    whole = np.int64
+    motion = Motion(
+        LD=a(model.nC), LD_diag=a(nv), LDT=a(model.nC), LDT_diag=a(nv),
+        torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
+        after=a(nv), scratch=a(nv), load=a((2, nv, nv)), jac=a((6, nv)),
+        jac_response=a((6, nv)), jac_scratch=a((2, 3, nv)), seam=a((4, 3)), twist=a(6),
+        mobility=a((6, 6)), pinv_L=a((6, 6)), pinv_S=a((6, 6)), hand6=a((6, 6)),
+        point=a(3), start=a(7),
+    )  # fmt: skip
+    rows = Rows(
+        tally=a(5, whole), impact=a(2), jac=a((cap, nv)), response=a((cap, nv)), separation=a(cap),
+        velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), force=a(cap),
+        bound=a(cap), joined=a(cap, whole), geom=a((cap, 2), whole), tree=a((cap, 2), whole),
+        normal=a((cap, 3)), point=a((cap, 3)), hit_row=a(hits, whole), hit_jac=a((hits, nv)),
+        hit_impulse=a(hits), order=a(cap, whole), parent=a(model.ntree, whole),
+        group_state=a(model.ntree, whole), group_restitution=a(model.ntree),
+    )  # fmt: skip
+    device = Device(
+        position=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
+        mask=a(6), acceleration=a(6), wrench=a(6), raw=a(6), filtered=a(6), hand=a(6),
+        environment=a(6), delayed=a((MAX_DELAY + 1, 6)),
+    )  # fmt: skip
+    clock = Clock(
+        counts=a(8, whole), lateness=a(HISTOGRAM_BINS, whole), compute=a(HISTOGRAM_BINS, whole),
+        timespec=a(2, whole),
+    )  # fmt: skip
+    return motion, rows, impact_work(hits, nv), device, clock

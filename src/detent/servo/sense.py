@@ -1,0 +1,296 @@
+"""The first half of a tick: what MuJoCo knows about this state, as unilateral rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.contact import (
+    GEOM_BOX,
+    GEOM_PLANE,
+    exit_of_box,
+    exit_of_plane,
+    in_box,
+    is_new,
+    join_groups,
+    group_root,
+)
+from detent.kernels.jit import kernel
+from detent.kernels.linalg import ltdl_factor, ltdl_solve
+from detent.kernels.vectors import clear_vector, copy_vector
+from detent.servo.records import COLLIDING, FREE, RESTING, RIGID, Motion, Rows, Scene, Servo
+from detent.world.bridge import (
+    mj_collision,
+    mj_comPos,
+    mj_fwdActuation,
+    mj_fwdVelocity,
+    mj_jac,
+    mj_kinematics,
+    mj_makeM,
+    mj_tendon,
+    mj_transmission,
+)
+
+SEAM_STEP = 1e-5  # [m] how far outside a face the seam test looks
+SEAM_TOLERANCE = 1e-6  # [m] two faces this close to one plane are one surface
+SAME = 1e-9  # [m, -] two contacts are copies if row and separation agree to this
+
+
+@kernel
+def update_physics(sc: Scene, mo: Motion, step: float) -> None:
+    """Kinematics, inertia, contacts, bias and passive torques of the present state."""
+    mj_kinematics(sc.model, sc.data)
+    mj_comPos(sc.model, sc.data)
+    if sc.features[0] > 0:
+        mj_tendon(sc.model, sc.data)
+    mj_makeM(sc.model, sc.data)
+    mj_collision(sc.model, sc.data)
+    if sc.features[1] > 0:
+        mj_transmission(sc.model, sc.data)
+    mj_fwdVelocity(sc.model, sc.data)
+    if sc.features[1] > 0:
+        mj_fwdActuation(sc.model, sc.data)
+    ltdl_factor(sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.LD, mo.LD_diag)
+    damped = False
+    for i in range(sc.nv):
+        damped = damped or sc.dof_damping[i] > 0.0
+    if not damped:
+        copy_vector(mo.LD, mo.LDT)
+        copy_vector(mo.LD_diag, mo.LDT_diag)
+        return
+    for i in range(sc.nv):  # D + T·C: implicit joint damping
+        sc.M[sc.M_rowadr[i] + sc.M_rownnz[i] - 1] += step * sc.dof_damping[i]
+    ltdl_factor(sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.LDT, mo.LDT_diag)
+    for i in range(sc.nv):
+        sc.M[sc.M_rowadr[i] + sc.M_rownnz[i] - 1] -= step * sc.dof_damping[i]
+
+
+@kernel
+def rank_contacts(sc: Scene, rows: Rows, room: int) -> int:
+    """When the contacts do not fit: the tool's own first, then the deepest."""
+    kept = 0
+    for c in range(sc.ncon[0]):
+        key = contact_key(sc, c)
+        if kept == room and key >= contact_key(sc, rows.order[kept - 1]):
+            continue
+        slot = kept if kept < room else room - 1
+        while slot > 0 and contact_key(sc, rows.order[slot - 1]) > key:
+            rows.order[slot] = rows.order[slot - 1]
+            slot -= 1
+        rows.order[slot] = c
+        kept = min(kept + 1, room)
+    return kept
+
+
+@kernel
+def contact_key(sc: Scene, c: int) -> float:
+    """Sorts contacts: smaller is more important."""
+    g1, g2 = sc.contact["geom"][c, 0], sc.contact["geom"][c, 1]
+    key = sc.contact["dist"][c]
+    if g1 >= 0 and g2 >= 0:
+        if (
+            sc.body_tree[sc.geom_body[g1]] == sc.tool_tree
+            or sc.body_tree[sc.geom_body[g2]] == sc.tool_tree
+        ):
+            key -= 1e6
+    return key
+
+
+@kernel
+def write_contact_row(sc: Scene, mo: Motion, rows: Rows, c: int, r: int) -> None:
+    """Row r ← contact c: J = nᵀ(J₂ − J₁), n from geom 1 to geom 2 (TH 4.21)."""
+    for side in range(2):
+        geom = sc.contact["geom"][c, side]
+        body = sc.geom_body[geom]
+        rows.geom[r, side] = geom
+        rows.tree[r, side] = sc.body_tree[body]
+    for k in range(3):
+        rows.normal[r, k] = sc.contact["frame"][c, k]
+        rows.point[r, k] = sc.contact["pos"][c, k]
+    rows.separation[r] = sc.contact["dist"][c]
+    for j in range(sc.nv):
+        rows.jac[r, j] = 0.0
+    for side in range(2):
+        if rows.tree[r, side] >= 0:
+            add_normal_row(sc, mo, rows, r, side, 1.0 if side == 1 else -1.0)
+
+
+@kernel
+def add_normal_row(sc: Scene, mo: Motion, rows: Rows, r: int, side: int, sign: float) -> None:
+    """rows.jac[r] += sign · nᵀ J of the body on that side."""
+    jac = mo.jac_scratch[side]
+    body = sc.geom_body[rows.geom[r, side]]
+    mj_jac(sc.model, sc.data, jac.ctypes.data, 0, rows.point[r].ctypes.data, body)
+    nx, ny, nz = sign * rows.normal[r, 0], sign * rows.normal[r, 1], sign * rows.normal[r, 2]
+    for j in range(sc.nv):
+        rows.jac[r, j] += nx * jac[0, j] + ny * jac[1, j] + nz * jac[2, j]
+
+
+@kernel
+def pair_property(sc: Scene, geom1: int, geom2: int, column: int, world: float) -> float:
+    """The smaller of two geoms' values; NaN stands for the world's."""
+    a, b = sc.geom_properties[geom1, column], sc.geom_properties[geom2, column]
+    a = world if math.isnan(a) else a
+    b = world if math.isnan(b) else b
+    return min(a, b)
+
+
+@kernel
+def is_copy(rows: Rows, r: int, nv: int) -> bool:
+    """Whether an earlier row is the same constraint (the z-copies of a planar contact)."""
+    for i in range(r):
+        if abs(rows.separation[i] - rows.separation[r]) > SAME:
+            continue
+        same = True
+        for j in range(nv):
+            if abs(rows.jac[i, j] - rows.jac[r, j]) > SAME:
+                same = False
+                break
+        if same:
+            return True
+    return False
+
+
+@kernel
+def is_seam(sc: Scene, rows: Rows, r: int, scratch: np.ndarray) -> bool:
+    """Whether this contact is with an inner face, between two touching static geoms.
+
+    The point just outside the face lies inside another static geom. That alone also
+    holds in any corner; so the point is moved out of that other geom, and the face is an
+    inner one only if it does not go on there.
+    """
+    for side in range(2):
+        if rows.tree[r, side] >= 0:
+            continue
+        face = rows.geom[r, side]
+        if sc.seam_start[face] == sc.seam_start[face + 1] or sc.geom_type[face] != GEOM_BOX:
+            continue
+        outward = 1.0 if side == 0 else -1.0  # n points from geom 1 to geom 2
+        n, p, way, q = scratch[0], scratch[1], scratch[2], scratch[3]
+        for k in range(3):
+            n[k] = outward * rows.normal[r, k]
+            p[k] = rows.point[r, k] + n[k] * (0.5 * abs(rows.separation[r]) + SEAM_STEP)
+        for other in sc.seam_geom[sc.seam_start[face] : sc.seam_start[face + 1]]:
+            centre, R, half = sc.geom_xpos[other], sc.geom_xmat[other], sc.geom_size[other]
+            if sc.geom_type[other] == GEOM_PLANE:
+                depth = exit_of_plane(p, centre, R, SEAM_TOLERANCE, way)
+            else:
+                depth = exit_of_box(p, n, centre, R, half, SEAM_TOLERANCE, way)
+            if depth < 0.0:
+                continue
+            for k in range(3):
+                q[k] = p[k] - 2.0 * SEAM_STEP * n[k] + (depth + SEAM_STEP) * way[k]
+            if not in_box(q, sc.geom_xpos[face], sc.geom_xmat[face], sc.geom_size[face]):
+                return True
+    return False
+
+
+@kernel
+def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
+    """All contacts of the world as rows; copies and seams are left out."""
+    room = rows.jac.shape[0] - sc.limit_dof.shape[0]
+    found = sc.ncon[0]
+    ranked = found > room
+    if ranked:
+        found = rank_contacts(sc, rows, room)
+    rows.tally[1] = sc.ncon[0] - found
+    r = 0
+    for i in range(found):
+        c = rows.order[i] if ranked else i
+        g1, g2 = sc.contact["geom"][c, 0], sc.contact["geom"][c, 1]
+        if g1 < 0 or g2 < 0 or (sc.contact["dist"][c] > 0.0 and p["contact_mode"][0] != RIGID):
+            continue
+        if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
+            continue
+        write_contact_row(sc, mo, rows, c, r)
+        if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r, mo.seam):
+            continue
+        rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
+        rows.damping[r] = pair_property(sc, g1, g2, 1, p["damping"][0])
+        rows.restitution[r] = pair_property(sc, g1, g2, 2, p["restitution"][0])
+        r += 1
+    rows.tally[0] = r
+
+
+@kernel
+def gather_limits(sc: Scene, rows: Rows, p: np.ndarray) -> None:
+    """Joint limits that are reached (or, in rigid mode, near), as rows behind the contacts."""
+    r = rows.tally[0]
+    for i in range(sc.limit_dof.shape[0]):
+        q = sc.qpos[sc.limit_qpos[i]]
+        for end in range(2):
+            s = q - sc.limit_range[i, 0] if end == 0 else sc.limit_range[i, 1] - q
+            if (s > 0.0 and p["contact_mode"][0] != RIGID) or r == rows.jac.shape[0]:
+                continue
+            clear_vector(rows.jac[r])
+            rows.jac[r, sc.limit_dof[i]] = 1.0 if end == 0 else -1.0
+            rows.separation[r] = s
+            rows.restitution[r] = p["restitution"][0]
+            rows.geom[r, 0], rows.geom[r, 1] = -1, -1
+            rows.tree[r, 0], rows.tree[r, 1] = sc.dof_tree[sc.limit_dof[i]], -1
+            rows.stiffness[r], rows.damping[r] = -1.0, -1.0  # from the inertia, see respond
+            r += 1
+    rows.tally[0] = r
+
+
+@kernel
+def respond(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
+    """Velocities of the rows and their responses D⁻¹Jᵀ; gains of the limits."""
+    for r in range(rows.tally[0]):
+        v = 0.0
+        for j in range(sc.nv):
+            v += rows.jac[r, j] * sc.qvel[j]
+            rows.response[r, j] = rows.jac[r, j]
+        rows.velocity[r] = v
+        ltdl_solve(
+            mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, rows.response[r]
+        )
+        if rows.stiffness[r] < 0.0:
+            mobility = 0.0
+            for j in range(sc.nv):
+                mobility += rows.jac[r, j] * rows.response[r, j]
+            omega = min(p["limit_frequency"][0], 0.25 / p["step"][0])
+            rows.stiffness[r] = omega * omega / mobility
+            rows.damping[r] = 2.0 * omega / mobility
+
+
+@kernel
+def classify_groups(sc: Scene, rows: Rows, step: float) -> None:
+    """Contact groups and their states: free, colliding or resting (TH 4.2)."""
+    for t in range(rows.parent.shape[0]):
+        rows.parent[t] = t
+        rows.group_state[t] = FREE
+        rows.group_restitution[t] = 1.0
+    for i in range(sc.equality_trees.shape[0]):
+        join_groups(rows.parent, sc.equality_trees[i, 0], sc.equality_trees[i, 1])
+    for r in range(rows.tally[0]):
+        if rows.separation[r] <= 0.0:
+            join_groups(rows.parent, rows.tree[r, 0], rows.tree[r, 1])
+    for r in range(rows.tally[0]):
+        if rows.separation[r] > 0.0:
+            continue
+        root = row_group(rows, r)
+        rows.group_restitution[root] = min(rows.group_restitution[root], rows.restitution[r])
+        if is_new(rows.separation[r], rows.velocity[r], step):
+            rows.group_state[root] = COLLIDING
+        elif rows.group_state[root] == FREE:
+            rows.group_state[root] = RESTING
+
+
+@kernel
+def row_group(rows: Rows, r: int) -> int:
+    """The group of a row: that of whichever of its two trees moves."""
+    tree = rows.tree[r, 0] if rows.tree[r, 0] >= 0 else rows.tree[r, 1]
+    return group_root(rows.parent, tree)
+
+
+@kernel
+def sense(s: Servo) -> None:
+    """Stage: everything about the present state that the response needs."""
+    p = s.parameters
+    update_physics(s.scene, s.motion, p["step"][0])
+    gather_contacts(s.scene, s.motion, s.rows, p)
+    gather_limits(s.scene, s.rows, p)
+    respond(s.scene, s.motion, s.rows, p)
+    classify_groups(s.scene, s.rows, p["step"][0])

@@ -1,0 +1,216 @@
+"""A world: a MuJoCo model, the tool in it, the held link and the hand point on it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from detent.errors import ParameterError, SceneError, UnknownNameError
+
+LIBRARY = Path(__file__).parent / "library"
+PROPERTIES = ("stiffness", "damping", "restitution", "friction")
+_GEOM, _BODY = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_BODY
+
+
+class World:
+    """Everything that can be touched, and what the hand holds.
+
+    The *tool* is the whole kinematic tree of the named body; the *held* body (by default the
+    named one) is where the hand grasps it, at *point*, given in the held body's frame (by
+    default its centre of mass).
+
+    Args:
+        spec: the scene.
+        tool: name of a body of the tool, or ``#id``.
+        held: name of the held body, part of the tool.
+        point: [m] hand point in the held body's frame.
+        gravity: whether the hand feels the tool's own weight.
+        properties: contact properties by geom, ``{"wall": {"stiffness": 4000.0}}``.
+        name: what to call the world in messages and figures.
+    """
+
+    def __init__(
+        self,
+        spec: mujoco.MjSpec,
+        tool: str | None = None,
+        held: str | None = None,
+        point: Sequence[float] | None = None,
+        gravity: bool = True,
+        properties: Mapping[str, Mapping[str, float]] | None = None,
+        name: str = "world",
+    ) -> None:
+        self.name = name
+        self.spec = spec
+        plain = _compile(spec, name)
+        tool_id = find_tool(plain, tool)
+        if not gravity:
+            spec = spec.copy()
+            for body in range(plain.nbody):
+                if plain.body_treeid[body] == plain.body_treeid[tool_id]:
+                    spec.bodies[body].gravcomp = 1.0
+        self.model = _compile(spec, name) if not gravity else plain
+        self.tool = tool_id
+        self.tree = int(self.model.body_treeid[tool_id])
+        self.held = tool_id if held is None else _body(self.model, held)
+        if self.model.body_treeid[self.held] != self.tree:
+            raise SceneError(
+                f"the held body {held!r} is not part of the tool {self.body_name(self.tool)!r}; "
+                f"its bodies: {', '.join(map(self.body_name, self.tool_bodies))}"
+            )
+        self.point = _point(point, self.model.body_ipos[self.held])
+        self.properties = _properties(self.model, properties or {})
+        self.qpos = self.model.qpos0.copy()
+        self.ctrl = np.zeros(self.model.nu)
+
+    @classmethod
+    def load(cls, path: str | Path, tool: str | None = None, **options: Any) -> World:
+        """Load an MJCF or URDF file. Options are those of the constructor."""
+        path = Path(path)
+        if not path.is_file():
+            raise SceneError(f"there is no scene file {path}")
+        try:
+            spec = mujoco.MjSpec.from_file(str(path))
+        except Exception as error:  # MuJoCo raises several types
+            raise SceneError(f"{path.name} is not a scene that MuJoCo reads: {error}") from error
+        return cls(spec, tool=tool, **{"name": path.stem, **options})
+
+    @classmethod
+    def builtin(cls, name: str, **options: Any) -> World:
+        """A world of the library; ``World.library()`` lists them."""
+        if name not in cls.library():
+            raise UnknownNameError("built-in world", name, cls.library())
+        return cls.load(LIBRARY / f"{name}.xml", **{"name": name, **options})
+
+    @classmethod
+    def from_string(cls, xml: str, tool: str | None = None, **options: Any) -> World:
+        """Load a scene from MJCF or URDF text."""
+        try:
+            spec = mujoco.MjSpec.from_string(xml)
+        except Exception as error:
+            raise SceneError(f"this is not a scene that MuJoCo reads: {error}") from error
+        return cls(spec, tool=tool, **options)
+
+    @staticmethod
+    def library() -> list[str]:
+        """Names of the built-in worlds."""
+        return sorted(file.stem for file in LIBRARY.glob("*.xml"))
+
+    @property
+    def tool_bodies(self) -> list[int]:
+        """Bodies of the tool's tree."""
+        return np.nonzero(self.model.body_treeid == self.tree)[0].tolist()
+
+    @property
+    def tool_dofs(self) -> np.ndarray:
+        """Degrees of freedom of the tool's tree."""
+        return np.nonzero(self.model.dof_treeid == self.tree)[0]
+
+    def body_name(self, body: int) -> str:
+        """The name of a body, ``#id`` if it has none."""
+        return body_name(self.model, body)
+
+    def placed(self, qpos: Sequence[float] | np.ndarray) -> World:
+        """The same world, starting at *qpos*."""
+        values = np.asarray(qpos, float)
+        if values.shape != (self.model.nq,) or not np.isfinite(values).all():
+            raise ParameterError("qpos", qpos, f"{self.model.nq} finite numbers")
+        other = copy.copy(self)
+        other.qpos = values.copy()
+        return other
+
+
+def body_name(model: mujoco.MjModel, body: int) -> str:
+    """The name of a body, ``#id`` if it has none."""
+    return model.body(body).name or f"#{body}"
+
+
+def _compile(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
+    try:
+        model = spec.compile()
+    except Exception as error:
+        raise SceneError(f"MuJoCo refuses the scene {name!r}: {error}") from error
+    if model.nv == 0:
+        raise SceneError(f"nothing in the scene {name!r} can move: it has no joints")
+    if model.nflex:
+        raise SceneError(f"the scene {name!r} has flexible bodies, which Detent does not render")
+    return model
+
+
+def _body(model: mujoco.MjModel, name: str) -> int:
+    movable = [body_name(model, b) for b in range(model.nbody) if model.body_treeid[b] >= 0]
+    if name.startswith("#") and name[1:].isdigit() and 0 < int(name[1:]) < model.nbody:
+        body = int(name[1:])
+    else:
+        body = mujoco.mj_name2id(model, _BODY, name)
+    if body < 0:
+        raise UnknownNameError("body", name, movable)
+    if model.body_treeid[body] < 0:
+        raise SceneError(f"the body {name!r} cannot move; those that can: {', '.join(movable)}")
+    return body
+
+
+def find_tool(model: mujoco.MjModel, tool: str | None) -> int:
+    """The body that the scene, the caller or common sense says is the tool."""
+    if tool is not None:
+        return _body(model, tool)
+    declared = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_TEXT, "detent.tool")
+    if declared >= 0:
+        start, size = model.text_adr[declared], model.text_size[declared]
+        return _body(model, bytes(model.text_data[start : start + size]).split(b"\0")[0].decode())
+    if model.ntree == 1:
+        return int(model.tree_bodyadr[0])
+    names = [body_name(model, int(b)) for b in model.tree_bodyadr]
+    raise SceneError(f"the scene has {model.ntree} things to hold; name one: {', '.join(names)}")
+
+
+def _point(point: Sequence[float] | None, default: np.ndarray) -> np.ndarray:
+    if point is None:
+        return default.copy()
+    values = np.asarray(point, float)
+    if values.shape != (3,) or not np.isfinite(values).all():
+        raise ParameterError("point", point, "three finite numbers, in the held body's frame [m]")
+    return values
+
+
+def check_property(prop: str, value: float, where: str) -> float:
+    """Validate one contact property."""
+    most = 1.0 if prop == "restitution" else math.inf
+    number = float(value)
+    if not (0.0 <= number <= most) or math.isinf(number):
+        allowed = "between 0 and 1" if prop == "restitution" else "finite and not negative"
+        raise ParameterError(f"{prop} of {where}", value, allowed)
+    return number
+
+
+def _properties(model: mujoco.MjModel, given: Mapping[str, Mapping[str, float]]) -> np.ndarray:
+    """(ngeom, 4) per-geom contact properties; NaN where the world's hold."""
+    table = np.full((model.ngeom, len(PROPERTIES)), np.nan)
+    for i in range(model.ntuple):
+        prop = model.tuple(i).name.removeprefix("detent.")
+        if not model.tuple(i).name.startswith("detent."):
+            continue
+        if prop not in PROPERTIES:
+            raise UnknownNameError("contact property", prop, PROPERTIES)
+        for k in range(model.tuple_adr[i], model.tuple_adr[i] + model.tuple_size[i]):
+            if model.tuple_objtype[k] == _GEOM:
+                geom = int(model.tuple_objid[k])
+                where = f"geom {model.geom(geom).name!r}"
+                table[geom, PROPERTIES.index(prop)] = check_property(
+                    prop, model.tuple_objprm[k], where
+                )
+    for geom_name, values in given.items():
+        geom = mujoco.mj_name2id(model, _GEOM, geom_name)
+        if geom < 0:
+            names = (model.geom(g).name or f"#{g}" for g in range(model.ngeom))
+            raise UnknownNameError("geom", geom_name, names)
+        for prop, value in values.items():
+            if prop not in PROPERTIES:
+                raise UnknownNameError("contact property", prop, PROPERTIES)
+            table[geom, PROPERTIES.index(prop)] = check_property(prop, value, f"geom {geom_name!r}")
+    return table
