@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import mujoco
 import numpy as np
@@ -177,8 +177,8 @@ class Session:
         """The configuration, as plain values, for the head of a trace."""
         parts = {"contact": self.contact, "coupling": self.coupling, "device": self.device}
         out: dict[str, Any] = {"world": self.world.name, "rate": self.rate, "outside": self.outside}
-        for name, part in (parts | ({"hand": hand} if hand else {})).items():
-            out[name] = {"type": type(part).__name__} | asdict(part)  # type: ignore[call-overload]
+        for name, part in cast(dict[str, Any], parts | ({"hand": hand} if hand else {})).items():
+            out[name] = {"type": type(part).__name__} | asdict(part)
         return out
 
     def changed(self, **contact: Any) -> Session:
@@ -207,7 +207,7 @@ class Session:
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         target = motion.start.copy()
         aim(target, hand)
-        view = np.zeros((model.nbody, 7))
+        poses = np.zeros((model.nbody, 7))
         rows_ring = np.zeros(ring, records.ROW)
         servo = Servo(
             scene=make_scene(self.world, model, data),
@@ -220,11 +220,11 @@ class Session:
             parameter_bytes=p.view(np.uint8),
             target=target,
             target_bytes=target.view(np.uint8),
-            view=view,
-            view_bytes=view.reshape(-1).view(np.uint8),
+            poses=poses,
+            pose_bytes=poses.reshape(-1).view(np.uint8),
             commands=make_slot(p.nbytes),
             targets=make_slot(target.nbytes),
-            views=make_slot(view.nbytes + records.ROW.itemsize),
+            views=make_slot(poses.nbytes + records.ROW.itemsize),
             ring=rows_ring,
             ring_bytes=rows_ring.view(np.uint8).reshape(ring, -1),
             written=np.zeros(1, np.int64),
@@ -338,5 +338,5 @@ def raise_fault(servo: Servo, rows: np.ndarray) -> None:
         last = rows[-64:]
         raise ServoFault(
             f"the servo stopped with zero force: {records.FAULTS[fault]}",
-            {name: last[name].copy() for name in last.dtype.names},
+            {name: last[name].copy() for name in last.dtype.names or ()},
         )

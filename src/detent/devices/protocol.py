@@ -17,7 +17,10 @@ SUBSPACES = {
 class ImpedanceDevice(Protocol):
     """Takes a wrench. A session asks it once, at the start."""
 
-    delay_ticks: int  # [ticks] between a command and its effect
+    @property
+    def delay_ticks(self) -> int:
+        """[ticks] between a command and its effect."""
+        ...
 
     def mask(self, tool_mask: np.ndarray) -> np.ndarray:
         """The device's subspace, given the tool's."""

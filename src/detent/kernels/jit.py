@@ -2,7 +2,7 @@
 
 Numba's own cache looks only at the file of the function itself, so a change in
 another file would leave a stale tick behind. The cache directory is therefore
-keyed by all the sources of the package, and by what generates the machine code.
+keyed by all the sources that are compiled, and by what generates the machine code.
 """
 
 from __future__ import annotations
@@ -34,8 +34,12 @@ def cache_home() -> Path:
 
 def _fingerprint() -> str:
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(source.as_posix().encode())
+    package = Path(__file__).parents[1]
+    compiled = [package / "world/bridge.py"]
+    for room in ("kernels", "servo"):
+        compiled += sorted((package / room).rglob("*.py"))
+    for source in compiled:
+        digest.update(source.relative_to(package).as_posix().encode())
         digest.update(source.read_bytes())
     digest.update(f"{numba.__version__} {llvm.get_host_cpu_name()}".encode())
     try:

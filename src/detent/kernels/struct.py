@@ -123,12 +123,19 @@ class Struct:
         self.numba_type = StructType(type(self).__name__, tuple(kinds))
 
 
+_KINDS: dict[Any, types.Type] = {}  # numba.typeof is slow
+
+
 def _kind_of(value: Any) -> types.Type:
     if isinstance(value, Struct):
         return value.numba_type
     if isinstance(value, np.ndarray):
-        kind = numba.typeof(value)
-        return kind.copy(readonly=False) if not kind.mutable else kind
+        flags = value.flags
+        key = (value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.aligned)
+        if key not in _KINDS:
+            kind = numba.typeof(value)
+            _KINDS[key] = kind if kind.mutable else kind.copy(readonly=False)
+        return _KINDS[key]
     return types.float64 if isinstance(value, float) else types.int64
 
 

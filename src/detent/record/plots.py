@@ -69,9 +69,16 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
         if np.ptp(trace["device_position"][:, i]) > 0 or np.any(trace["device_wrench"][:, i])
     ]
     for i, colour in zip(moved, (BLUE, ORANGE, GREEN), strict=False):
-        axes[0, 0].plot(time, 1e3 * trace["device_position"][:, i], color=colour, label=f"device {AXES[i]}")
         axes[0, 0].plot(
-            time, 1e3 * trace["tool_position"][:, i], "--", color=colour, lw=1, label=f"tool {AXES[i]}"
+            time, 1e3 * trace["device_position"][:, i], color=colour, label=f"device {AXES[i]}"
+        )
+        axes[0, 0].plot(
+            time,
+            1e3 * trace["tool_position"][:, i],
+            "--",
+            color=colour,
+            lw=1,
+            label=f"tool {AXES[i]}",
         )
         axes[0, 1].plot(time, trace["device_wrench"][:, i], color=colour, label=f"force {AXES[i]}")
     axes[0, 0].set_ylabel("position [mm]")

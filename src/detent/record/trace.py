@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,26 +79,23 @@ class Trace:
             raise TraceError(f"{path.name} is not a trace of Detent: {error}") from error
         return cls(_to_rows(stream.schema, batches), meta)
 
-    def table(self) -> Any:
-        """A pandas DataFrame if pandas is installed, otherwise a pyarrow Table.
-
-        Vectors become one column per element: ``device_position_0`` …
-        """
+    def flat(self) -> pa.Table:
+        """A pyarrow Table; vectors become one column per element: ``device_position_0`` …"""
         import pyarrow as pa
 
-        flat = {}
+        columns = {}
         for name in self.columns:
             values = self.rows[name]
             if values.ndim == 1:
-                flat[name] = values
+                columns[name] = values
             else:
-                flat |= {f"{name}_{i}": values[:, i].copy() for i in range(values.shape[1])}
-        table = pa.table(flat)
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
-            return table
-        return table.to_pandas()
+                columns |= {f"{name}_{i}": values[:, i].copy() for i in range(values.shape[1])}
+        return pa.table(columns)
+
+    def table(self) -> Any:
+        """A pandas DataFrame if pandas is installed, otherwise a pyarrow Table."""
+        table = self.flat()
+        return table.to_pandas() if find_spec("pandas") else table
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Trajectory, forces and energies; written to *path* if given. Returns the figure."""

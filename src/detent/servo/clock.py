@@ -24,9 +24,7 @@ def _external(name: str, *args: Any) -> Any:
 
 
 _clock_gettime = _external("clock_gettime", types.int32, types.intp)
-_clock_nanosleep = _external(
-    "clock_nanosleep", types.int32, types.int32, types.intp, types.intp
-)
+_clock_nanosleep = _external("clock_nanosleep", types.int32, types.int32, types.intp, types.intp)
 if not JIT_ENABLED:
     _clock_gettime.argtypes = [ctypes.c_int, ctypes.c_ssize_t]
     _clock_nanosleep.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_ssize_t, ctypes.c_ssize_t]

@@ -16,9 +16,9 @@ from detent.servo.records import (
     FAULT,
     IMPEDANCE_HAND,
     NO_FAULT,
-    WRENCH_NOT_FINITE,
     SINUSOID_HAND,
     TICKS,
+    WRENCH_NOT_FINITE,
     Clock,
     Device,
     Motion,
@@ -40,7 +40,9 @@ def pose_error(
 
 
 @kernel
-def hand_wrench(de: Device, target: np.ndarray, p: np.ndarray, time: float, out: np.ndarray) -> None:
+def hand_wrench(
+    de: Device, target: np.ndarray, p: np.ndarray, time: float, out: np.ndarray
+) -> None:
     """F_h: what the hand applies to the device."""
     kind = p["hand"][0]
     for i in range(6):
@@ -138,9 +140,7 @@ def follow_device(sc: Scene, mo: Motion, de: Device, step: float) -> None:
         for j in range(sc.nv):
             twist += mo.jac[i, j] * sc.qvel[j]
         want[i] = want[i] / step - twist
-    psd_pinv_solve(
-        mo.mobility, 6, want, RANK_TOLERANCE, mo.pinv_L, mo.pinv_S, mo.hand6[4], push
-    )
+    psd_pinv_solve(mo.mobility, 6, want, RANK_TOLERANCE, mo.pinv_L, mo.pinv_S, mo.hand6[4], push)
     for i in range(6):
         for j in range(sc.nv):
             sc.qvel[j] += mo.jac_response[i, j] * push[i]

@@ -39,7 +39,9 @@ def _plain_store(array: np.ndarray, index: int, value: int) -> None:
 
 def _element(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
     structure = context.make_array(array_type)(context, builder, array)
-    return cgutils.get_item_pointer(context, builder, array_type, structure, [index], wraparound=False)
+    return cgutils.get_item_pointer(
+        context, builder, array_type, structure, [index], wraparound=False
+    )
 
 
 @intrinsic

@@ -68,7 +68,7 @@ class Live:
         self._lost = 0
         self._chunks: deque[np.ndarray] = deque()
         self._view = np.zeros(servo.views.buffers.shape[1], np.uint8)
-        self._began = self._ended = 0.0
+        self._ended = 0
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -80,7 +80,7 @@ class Live:
                 f"this world take {cost / 1e3:.0f} µs here (99 %): "
                 f"at most {1e9 / cost:.0f} Hz"
             )
-        self._began = time.monotonic()
+        run_live(self._servo, self.period_ns, SPIN_NS, 1, 0)  # compiled before the clock starts
         for target in (self._drive, self._drain):
             thread = threading.Thread(target=target, name=f"detent{target.__name__}", daemon=True)
             self._threads.append(thread)
@@ -124,21 +124,30 @@ class Live:
         """The newest poses of all bodies (n, 7) and the newest row."""
         with self._lock:
             latest(self._servo.views, self._view)
-            size = self._servo.view_bytes.shape[0]
+            size = self._servo.pose_bytes.shape[0]
             poses = self._view[:size].view(np.float64).reshape(-1, 7).copy()
             return poses, self._view[size:].copy().view(records.ROW)[0]
 
-    def recent(self) -> np.ndarray:
-        """The rows of the last seconds."""
+    def recent(self, seconds: float = KEEP_SECONDS) -> np.ndarray:
+        """The rows of the last *seconds*; a short look copies little."""
+        wanted, chunks = round(seconds * self.rate), [np.zeros(0, records.ROW)]
         with self._lock:
-            if not self._chunks:
-                return np.zeros(0, records.ROW)
-            return np.concatenate(list(self._chunks))
+            for chunk in reversed(self._chunks):
+                if wanted <= 0:
+                    break
+                chunks.append(chunk[-wanted:])
+                wanted -= len(chunk)
+        return np.concatenate(chunks[::-1])
+
+    def histogram(self) -> np.ndarray:
+        """Ticks per microsecond of lateness."""
+        return self._servo.clock.lateness.copy()
 
     def status(self) -> Status:
         """Counts and percentiles since the start."""
         ck = self._servo.clock
-        seconds = max((self._ended or time.monotonic()) - self._began, 1e-9)
+        now = self._ended or time.monotonic_ns()
+        seconds = max(1e-9 * (now - int(ck.counts[records.STARTED])), 1e-9)
         ticks = int(ck.counts[records.TICKS])
         return Status(
             ticks,
@@ -158,7 +167,7 @@ class Live:
             every = max(1, round(self.rate / VIEW_HZ))
             run_live(self._servo, self.period_ns, SPIN_NS, every, 2**62)
         finally:
-            self._ended = time.monotonic()
+            self._ended = time.monotonic_ns()
             self.promises.release()
 
     def _drain(self) -> None:

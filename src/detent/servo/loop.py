@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-
-import numpy as np
-
 from detent.kernels.jit import kernel
 from detent.kernels.stages import call_stage
 from detent.servo.clock import now_ns, sleep_until
 from detent.servo.exchange import load_acquire, publish, store_release
 from detent.servo.records import (
-    DEADLINE,
     FAULT,
     NO_FAULT,
     SKIPS,
     STAGE_COLLIDE,
     STAGE_TICK,
+    STARTED,
     STOP,
     TICKS,
     Servo,
@@ -36,14 +33,14 @@ def run_lockstep(s: Servo, ticks: int) -> int:
 @kernel
 def publish_view(s: Servo, index: int) -> None:
     """Poses of all bodies and the newest row, for the page and the status line."""
-    for b in range(s.view.shape[0]):
+    for b in range(s.poses.shape[0]):
         for k in range(3):
-            s.view[b, k] = s.scene.xpos[b, k]
+            s.poses[b, k] = s.scene.xpos[b, k]
         for k in range(4):
-            s.view[b, 3 + k] = s.scene.xquat[b, k]
-    size = s.view_bytes.shape[0]
+            s.poses[b, 3 + k] = s.scene.xquat[b, k]
+    size = s.pose_bytes.shape[0]
     mine = s.views.buffers[s.views.writer[0]]
-    mine[:size] = s.view_bytes
+    mine[:size] = s.pose_bytes
     mine[size:] = s.ring_bytes[index]
     publish(s.views, mine)
 
@@ -63,7 +60,7 @@ def run_live(s: Servo, period: int, spin: int, view_every: int, most: int) -> in
     """
     ck = s.clock
     deadline = now_ns(ck.timespec) + period
-    ck.counts[DEADLINE] = deadline
+    ck.counts[STARTED] = deadline
     first = ck.counts[TICKS]
     while load_acquire(ck.counts, STOP) == 0 and ck.counts[TICKS] - first < most:
         began = sleep_until(deadline, spin, ck.timespec)

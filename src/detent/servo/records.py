@@ -216,13 +216,13 @@ class Device(Struct):
 class Clock(Struct):
     """Counters of the loop. All integers."""
 
-    counts: np.ndarray  # ticks, skips, fault, altered, deadline_ns, stop, mode
+    counts: np.ndarray  # ticks, skips, fault, altered, started [ns], stop
     lateness: np.ndarray  # (bins,) histogram [µs]
     compute: np.ndarray  # (bins,) histogram [µs]
     timespec: np.ndarray  # (2,)
 
 
-TICKS, SKIPS, FAULT, ALTERED, DEADLINE, STOP = range(6)
+TICKS, SKIPS, FAULT, ALTERED, STARTED, STOP = range(6)
 MAX_DELAY = 64  # [ticks]
 
 
@@ -239,8 +239,8 @@ class Servo(Struct):
     parameter_bytes: np.ndarray  # the same memory
     target: np.ndarray  # (7,) where an impedance hand wants to be
     target_bytes: np.ndarray
-    view: np.ndarray  # (nbody, 7) poses for whoever draws
-    view_bytes: np.ndarray
+    poses: np.ndarray  # (nbody, 7) for whoever draws
+    pose_bytes: np.ndarray
     commands: Slot  # parameters, towards the servo
     targets: Slot  # hand targets, towards the servo
     views: Slot  # poses and the newest row, from the servo

@@ -25,7 +25,7 @@ from detent.kernels.linalg import (
     project_onto_rows,
 )
 from detent.kernels.stages import call_stage
-from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector
+from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
 from detent.servo.records import (
     COLLIDING,
     IMPULSE,
@@ -55,8 +55,14 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
     (K_i/m_eff for a single contact); K_i is scaled so that κ_i T² ≤ ¼, and B_i likewise
     so that β_i T ≤ ½. Cost grows with the number of rows, not with its square.
     """
-    rows.tally[2] = 0
-    if rows.tally[0] == 0:
+    stiffest, most_damped = 0.0, 0.0
+    for r in range(rows.tally[0]):
+        if rows.separation[r] <= 0.0:
+            mobility = dot(rows.jac[r], rows.response[r], sc.nv)
+            stiffest += rows.stiffness[r] * mobility
+            most_damped += rows.damping[r] * mobility
+    # every κ is at most the trace of G K: usually that is enough to know
+    if stiffest * step * step <= MOST_STIFFNESS and most_damped * step <= MOST_DAMPING:
         return
     clear_matrix(mo.load[0])
     clear_matrix(mo.load[1])
@@ -67,9 +73,7 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
     for r in range(rows.tally[0]):
         if rows.separation[r] > 0.0:
             continue
-        mobility = 0.0
-        for j in range(sc.nv):
-            mobility += rows.jac[r, j] * rows.response[r, j]
+        mobility = dot(rows.jac[r], rows.response[r], sc.nv)
         if mobility <= 0.0:
             continue
         kappa = quadratic_form(mo.load[0], rows.response[r], sc.nv) / mobility
@@ -132,10 +136,7 @@ def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, split: int) ->
 @kernel
 def normal_velocity(rows: Rows, r: int, velocity: np.ndarray, nv: int) -> float:
     """J q̇ of a row."""
-    total = 0.0
-    for j in range(nv):
-        total += rows.jac[r, j] * velocity[j]
-    return total
+    return dot(rows.jac[r], velocity, nv)
 
 
 @kernel
@@ -232,17 +233,13 @@ def step_rigid(sc: Scene, mo: Motion, rows: Rows, work: ImpactWork, p: np.ndarra
     for j in range(sc.nv):
         free[j] = mo.velocity[j] + step * free[j]
         work.u0[j] = free[j]
-    ltdl_whiten_velocity(
-        mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.u0
-    )
+    ltdl_whiten_velocity(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.u0)
     for r in range(rows.tally[0]):
         s, v, e = rows.separation[r], rows.velocity[r], rows.restitution[r]
         bounces = e > 0.0 and s + step * v < 0.0
         rows.bound[r] = -e * v if bounces else -s / step
         copy_vector(rows.jac[r], work.N[r])
-        ltdl_whiten(
-            mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.N[r]
-        )
+        ltdl_whiten(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.N[r])
     project_onto_rows(
         work.N, rows.bound, rows.tally[0], sc.nv, work.u0,
         iteration_limit(rows.tally[0], sc.nv), work.projection, work.u, rows.hit_impulse,

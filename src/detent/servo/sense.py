@@ -11,14 +11,14 @@ from detent.kernels.contact import (
     GEOM_PLANE,
     exit_of_box,
     exit_of_plane,
+    group_root,
     in_box,
     is_new,
     join_groups,
-    group_root,
 )
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import ltdl_factor, ltdl_solve
-from detent.kernels.vectors import clear_vector, copy_vector
+from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.servo.records import COLLIDING, FREE, RESTING, RIGID, Motion, Rows, Scene, Servo
 from detent.world.bridge import (
     mj_collision,
@@ -88,12 +88,11 @@ def contact_key(sc: Scene, c: int) -> float:
     """Sorts contacts: smaller is more important."""
     g1, g2 = sc.contact["geom"][c, 0], sc.contact["geom"][c, 1]
     key = sc.contact["dist"][c]
-    if g1 >= 0 and g2 >= 0:
-        if (
-            sc.body_tree[sc.geom_body[g1]] == sc.tool_tree
-            or sc.body_tree[sc.geom_body[g2]] == sc.tool_tree
-        ):
-            key -= 1e6
+    if g1 < 0 or g2 < 0:
+        return key
+    tree1, tree2 = sc.body_tree[sc.geom_body[g1]], sc.body_tree[sc.geom_body[g2]]
+    if tree1 == sc.tool_tree or tree2 == sc.tool_tree:
+        key -= 1e6
     return key
 
 
@@ -247,9 +246,7 @@ def respond(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
             mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, rows.response[r]
         )
         if rows.stiffness[r] < 0.0:
-            mobility = 0.0
-            for j in range(sc.nv):
-                mobility += rows.jac[r, j] * rows.response[r, j]
+            mobility = dot(rows.jac[r], rows.response[r], sc.nv)
             omega = min(p["limit_frequency"][0], 0.25 / p["step"][0])
             rows.stiffness[r] = omega * omega / mobility
             rows.damping[r] = 2.0 * omega / mobility

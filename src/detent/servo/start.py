@@ -51,7 +51,9 @@ def inertia_from(mobility: np.ndarray, mask: np.ndarray) -> np.ndarray:
     turning = np.nonzero(inside)[0] >= 3
     if turning.any() and not turning.all():  # make rotations comparable with translations
         straight = np.trace(inner[np.ix_(~turning, ~turning)])
-        length[turning] = np.sqrt(max(straight, 1e-30) / max(np.trace(inner[turning][:, turning]), 1e-30))
+        length[turning] = np.sqrt(
+            max(straight, 1e-30) / max(np.trace(inner[turning][:, turning]), 1e-30)
+        )
     values, vectors = np.linalg.eigh(inner * np.outer(length, length))
     values = np.maximum(values, LEAST_MOBILITY**2 * values.max())
     out = np.zeros((6, 6))

@@ -9,6 +9,8 @@ from detent.kernels.impact import kinetic_energy
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite
 from detent.kernels.linalg import ltdl_solve
+from detent.kernels.stages import call_stage, stage_address
+from detent.kernels.vectors import copy_vector
 from detent.servo.couple import (
     add_hand_torque,
     coordinate,
@@ -20,14 +22,11 @@ from detent.servo.couple import (
     map_to_hand,
     update_hand_point,
 )
-from detent.kernels.stages import call_stage, stage_address
-from detent.kernels.vectors import copy_vector
 from detent.servo.exchange import latest
 from detent.servo.records import (
     DIRECT,
     FAULT,
     NO_FAULT,
-    WORLD_NOT_FINITE,
     STAGE_APPROACH,
     STAGE_COLLIDE,
     STAGE_COUPLE,
@@ -35,6 +34,7 @@ from detent.servo.records import (
     STAGE_SENSE,
     STAGE_TICK,
     TICKS,
+    WORLD_NOT_FINITE,
     Clock,
     Device,
     Motion,
@@ -118,7 +118,9 @@ def device_energy(de: Device) -> float:
 
 
 @kernel
-def record_state(sc: Scene, mo: Motion, de: Device, ck: Clock, p: np.ndarray, row: np.ndarray) -> None:
+def record_state(
+    sc: Scene, mo: Motion, de: Device, ck: Clock, p: np.ndarray, row: np.ndarray
+) -> None:
     """The part of the row that belongs to the start of the tick."""
     row["time"][0] = ck.counts[TICKS] * p["step"][0]
     for i in range(3):
@@ -135,9 +137,7 @@ def record_state(sc: Scene, mo: Motion, de: Device, ck: Clock, p: np.ndarray, ro
 
 
 @kernel
-def record_forces(
-    mo: Motion, de: Device, rows: Rows, tool_tree: int, row: np.ndarray
-) -> None:
+def record_forces(mo: Motion, de: Device, rows: Rows, tool_tree: int, row: np.ndarray) -> None:
     """The part of the row that this tick computed."""
     for i in range(6):
         row["hand_wrench"][0, i] = de.hand[i]

@@ -27,7 +27,9 @@ def _library_path() -> str:
         Path(mujoco.__file__).parent.glob("libmujoco*.dylib")
     )
     if not found:
-        raise PlatformError(f"libmujoco was not found beside {mujoco.__name__} {mujoco.__version__}")
+        raise PlatformError(
+            f"libmujoco was not found beside {mujoco.__name__} {mujoco.__version__}"
+        )
     return str(found[0])
 
 
@@ -42,7 +44,11 @@ def _external(name: str, result: Any, *args: Any) -> Any:
     if JIT_ENABLED:
         return types.ExternalFunction(name, result(*args))
     function = getattr(_LIB, name)
-    sizes = {types.intp: ctypes.c_ssize_t, types.int32: ctypes.c_int, types.float64: ctypes.c_double}
+    sizes = {
+        types.intp: ctypes.c_ssize_t,
+        types.int32: ctypes.c_int,
+        types.float64: ctypes.c_double,
+    }
     function.argtypes = [sizes[a] for a in args]
     function.restype = None if result == types.void else sizes[result]
     return function

@@ -1,0 +1,290 @@
+"""The command line: ``detent --help``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from detent.errors import DetentError, ParameterError
+
+app = typer.Typer(
+    name="detent",
+    help="Feel a rigid-body world.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out, err = Console(), Console(stderr=True)
+
+Names = Annotated[
+    list[str] | None, typer.Argument(help="Experiments; all of them if none is named.")
+]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="K=V", help="Set a parameter.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def main() -> None:
+    """Run the command line; an error of Detent's is one line, not a traceback."""
+    try:
+        app()
+    except DetentError as error:
+        err.print(f"[bold red]detent:[/] {error}", highlight=False, markup=True)
+        sys.exit(2)
+
+
+@contextmanager
+def working(text: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
+    """A progress bar on the error stream; yields a function that takes the fraction done."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=quiet) as bar:
+        task = bar.add_task(text, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
+
+
+def compile_first(quiet: bool = False) -> None:
+    """Compile the servo if the cache does not hold it, with a progress bar."""
+    from detent.warmup import compile_servo, is_compiled
+
+    if is_compiled():
+        return
+    with working("compiling the servo (once for this version)", quiet) as progress:
+        compile_servo(progress)
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, str]:
+    """``["gap_x=0.02"]`` as a dict."""
+    pairs = {}
+    for item in settings or []:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise ParameterError("--set", item, "of the form NAME=VALUE")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List worlds, experiments and devices."""
+    from detent import devices
+    from detent.experiments import EXPERIMENTS
+    from detent.world.world import World
+
+    found = {
+        "worlds": World.library(),
+        "experiments": {e.name: e.title for e in EXPERIMENTS.values()},
+        "devices": [name for name in devices.__all__ if name[0].isupper() and name != "SUBSPACES"],
+    }
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    for kind, names in found.items():
+        table = Table(title=kind, title_justify="left", show_header=False, box=None, padding=(0, 2))
+        for name in names:
+            table.add_row(name, names[name] if isinstance(names, dict) else "")
+        out.print(table)
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="An experiment, see `detent list`.")],
+    settings: Set = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder for figure and traces.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run one experiment: metrics, claims, figure, trace."""
+    from detent.experiments import find
+    from detent.experiments.report import write_outputs
+
+    experiment = find(name)
+    parameters = experiment.complete(parse_settings(settings))
+    compile_first()
+    with working(f"running {name}"):
+        result = experiment.run(**parameters)
+    report = experiment.report(parameters, result)
+    if folder is not None:
+        write_outputs(name, result, folder, traces=True)
+        (folder / f"{name}.json").write_text(json.dumps(report, indent=1))
+    if as_json:
+        print(json.dumps(report))
+    else:
+        print_report(report)
+        if folder is not None:
+            out.print(f"figure and traces are in {folder}")
+    if not all(claim["passed"] for claim in report["claims"]):
+        raise typer.Exit(1)
+
+
+def print_report(report: dict[str, Any]) -> None:
+    """Metrics and claims as tables."""
+    metrics = Table("metric", "value", title=report["experiment"], title_justify="left")
+    for name, value in report["metrics"].items():
+        metrics.add_row(name, f"{value:.6g}")
+    out.print(metrics)
+    claims = Table("", "claim", "measured", "required", "source")
+    for claim in report["claims"]:
+        mark = "[green]✓[/]" if claim["passed"] else "[red]✗[/]"
+        claims.add_row(
+            mark, claim["text"], f"{claim['measured']:.4g}", claim["required"], claim["source"]
+        )
+    out.print(claims)
+
+
+@app.command()
+def reproduce(
+    names: Names = None,
+    folder: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("results"),
+) -> None:
+    """Check every claim of the documents; exit 1 if one fails.
+
+    Writes report.json, report.html and the figures.
+    """
+    from detent.experiments import EXPERIMENTS, find
+    from detent.experiments.report import write_outputs, write_report
+
+    chosen = [find(name) for name in names or EXPERIMENTS]
+    compile_first()
+    reports = []
+    with working("reproducing") as progress:
+        for done, experiment in enumerate(chosen):
+            result = experiment()
+            reports.append(experiment.report(experiment.parameters, result))
+            write_outputs(experiment.name, result, folder, traces=False)
+            progress((done + 1) / len(chosen))
+    write_report(reports, folder)
+    claims = [claim for report in reports for claim in report["claims"]]
+    failed = [claim for claim in claims if not claim["passed"]]
+    for report in reports:
+        good = sum(claim["passed"] for claim in report["claims"])
+        out.print(f"{report['experiment']}: {good} of {len(report['claims'])} claims hold")
+    for claim in failed:
+        number = f"{claim['measured']:.4g}, required {claim['required']}"
+        out.print(f"[red]✗[/] {claim['id']}: {claim['text']}: {number}")
+    out.print(f"the report is {folder / 'report.html'}")
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def bench(
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the numbers to a file.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, wider spread.")] = False,
+) -> None:
+    """Measure speed and memory, everything side by side, as ratios."""
+    from detent.bench import print_bench, run_bench
+
+    compile_first()
+    with working("measuring") as progress:
+        numbers = run_bench(quick, progress)
+    print_bench(numbers, out)
+    if json_file is not None:
+        json_file.write_text(json.dumps(numbers, indent=1))
+
+
+@app.command()
+def check(
+    scene: Annotated[str, typer.Argument(help="An MJCF or URDF file, or a built-in world.")],
+    tool: Annotated[str | None, typer.Option(help="The body that the hand holds.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what Detent sees in a scene, and what is wrong with it."""
+    from detent.world.inspect import inspect_world
+
+    found = inspect_world(open_world(scene, tool))
+    if as_json:
+        print(json.dumps(found, indent=1))
+        return
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    for name, value in found.items():
+        if name != "warnings":
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            table.add_row(f"[bold]{name.replace('_', ' ')}[/]", shown or "none")
+    out.print(table)
+    for warning in found["warnings"]:
+        out.print(f"[yellow]![/] {warning}", highlight=False)
+    if not found["warnings"]:
+        out.print("[green]nothing is wrong with it[/]")
+
+
+def open_world(scene: str, tool: str | None, **options: Any) -> Any:
+    """A built-in world by name, or a file."""
+    from detent.world.world import World
+
+    if scene in World.library():
+        return World.builtin(scene, tool=tool, **options)
+    if not Path(scene).exists() and not Path(scene).suffix:
+        return World.builtin(scene)  # raises, and lists the names
+    return World.load(scene, tool=tool, **options)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what this machine can promise: timer, scheduling, compiler cache."""
+    from detent.doctor import examine
+
+    compile_first()
+    findings = examine()
+    if as_json:
+        print(json.dumps(findings, indent=1))
+        return
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    for name, value in findings.items():
+        table.add_row(f"[bold]{name}[/]", str(value))
+    out.print(table)
+
+
+@app.command()
+def play(
+    world: Annotated[str, typer.Argument(help="A built-in world or a scene file.")] = "peg-in-hole",
+    tool: Annotated[str | None, typer.Option(help="The body that the hand holds.")] = None,
+    held: Annotated[
+        str | None, typer.Option(help="The link of the tool that the hand holds.")
+    ] = None,
+    rate: Annotated[float, typer.Option(help="[Hz] of the servo.")] = 4000.0,
+    port: Annotated[int, typer.Option(help="Port of the page on this machine.")] = 8080,
+    stiffness: Annotated[float, typer.Option(help="[N/m] of a contact point.")] = 4000.0,
+    damping: Annotated[float, typer.Option(help="[N·s/m] of a contact point.")] = 30.0,
+    restitution: Annotated[float, typer.Option(help="[-] 0 = plastic, 1 = elastic.")] = 0.0,
+    realtime: Annotated[bool, typer.Option(help="Ask for real-time priority.")] = False,
+    seconds: Annotated[float | None, typer.Option(help="[s] Stop by itself after this.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Stream the trace into a file.")] = None,
+) -> None:
+    """Feel a world live, in the browser; the pointer is the hand."""
+    from detent.app.workbench import play as start
+    from detent.session import Session
+    from detent.world.contact import Contact
+
+    opened = open_world(world, tool, held=held)
+    contact = Contact(stiffness, damping, restitution)
+    session = Session(opened, contact)
+    compile_first()
+    start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)
+
+
+@app.command()
+def export(
+    trace: Annotated[Path, typer.Argument(help="A trace file.")],
+    to: Annotated[str, typer.Option("--to", help="csv or parquet.")] = "csv",
+    output: Annotated[Path | None, typer.Option("--output", help="The file to write.")] = None,
+) -> None:
+    """Convert a trace to another format."""
+    from detent.record.export import export_trace
+    from detent.record.trace import Trace
+
+    out.print(f"wrote {export_trace(Trace.load(trace), trace, to, output)}")
+
+
+if __name__ == "__main__":
+    main()
