@@ -188,7 +188,7 @@ def draw_corner(traces: dict[str, Trace], path: Path) -> Any:
         depth_ax.plot(time, depth, **style)
         force_ax.plot(time, trace["device_wrench"][:, 0], **style)
         energy_ax.plot(time, 1e3 * trace["device_energy"], **style)
-    zoom = path_ax.inset_axes((0.08, 0.1, 0.42, 0.42))
+    zoom = path_ax.inset_axes((0.13, 0.1, 0.4, 0.42))
     for method, trace in traces.items():
         x, y = 1e3 * trace["device_position"][:, :2].T
         zoom.plot(x, y, color=METHOD_COLOURS[method], lw=1.2)
