@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from detent import devices, hands
     from detent.collision import Collision, resolve_collision
-    from detent.coupling import Direct, FourChannel
+    from detent.coupling import Direct, FourChannel, UnilateralCoupler, VirtualCoupler
     from detent.errors import DetentError
     from detent.record.trace import Trace
     from detent.session import ForcePath, Session
@@ -29,6 +29,8 @@ _HOMES = {
     "FourChannel": "detent.coupling",
     "Session": "detent.session",
     "Trace": "detent.record.trace",
+    "UnilateralCoupler": "detent.coupling",
+    "VirtualCoupler": "detent.coupling",
     "World": "detent.world.world",
     "resolve_collision": "detent.collision",
 }
@@ -43,6 +45,8 @@ __all__ = [
     "FourChannel",
     "Session",
     "Trace",
+    "UnilateralCoupler",
+    "VirtualCoupler",
     "World",
     "devices",
     "hands",

@@ -48,7 +48,7 @@ def one_of(kind: str, value: str, known: Iterable[str]) -> str:
     return value
 
 
-def vector(name: str, value: Sequence[float], sizes: tuple[int, ...]) -> np.ndarray:
+def vector(name: str, value: Sequence[float] | np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
     """A vector of finite numbers of one of the given sizes."""
     try:
         array = np.asarray(value, float)
@@ -60,6 +60,15 @@ def vector(name: str, value: Sequence[float], sizes: tuple[int, ...]) -> np.ndar
     return array
 
 
+def unit_quaternion(name: str, value: Sequence[float]) -> np.ndarray:
+    """Four numbers (w, x, y, z), not all zero, made a unit quaternion."""
+    array = vector(f"{name} quaternion", value, (4,))
+    size = float(np.linalg.norm(array))
+    if size < 1e-9:
+        raise ParameterError(f"{name} quaternion", value, "four numbers, not all zero")
+    return array / size
+
+
 def wrench(
     force: Sequence[float] = (0.0, 0.0, 0.0), torque: float | Sequence[float] = (0.0, 0.0, 0.0)
 ) -> np.ndarray:
@@ -67,6 +76,6 @@ def wrench(
     out = np.zeros(6)
     f = vector("force", force, (2, 3))
     out[: f.size] = f
-    t = vector("torque", np.atleast_1d(torque), (1, 3))  # type: ignore[arg-type]
+    t = vector("torque", np.atleast_1d(torque), (1, 3))
     out[6 - t.size :] = t
     return out

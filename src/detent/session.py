@@ -5,20 +5,28 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import mujoco
 import numpy as np
 
-from detent.checks import one_of, positive, wrench
-from detent.coupling import Coupling, Direct, FourChannel
-from detent.coupling.four_channel import isotropic
+from detent.assembly import (
+    aim,
+    fill_contact,
+    fill_coupling,
+    fill_device,
+    fill_hand,
+    fill_hold,
+    fill_limits,
+)
+from detent.checks import one_of, positive
+from detent.coupling import Coupling, FourChannel, UnilateralCoupler
 from detent.devices import Inertial
 from detent.devices.protocol import ImpedanceDevice
-from detent.errors import ParameterError, ServoFault
-from detent.hands import Constant, Hand, Impedance, Sinusoid
+from detent.errors import ServoFault
+from detent.hands import Hand
 from detent.record.trace import Trace, TraceWriter
 from detent.servo import records
 from detent.servo.exchange import make_slot
@@ -26,17 +34,15 @@ from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
 from detent.servo.records import Servo
 from detent.servo.scene import make_arrays, make_scene
-from detent.servo.start import ToolStart, inertia_from, inverse_within, tool_at_start
+from detent.servo.start import tool_at_start
 from detent.servo.tick import compile_stages
-from detent.world.contact import METHODS, MODES, SELF_COLLISIONS, Contact
+from detent.world.contact import Contact
 from detent.world.world import World
 
 RIGID_GAP = 0.005  # [m] how near a contact must be for rigid time stepping to see it coming
 PREFLIGHT_TICKS = 400
 CHUNK = 4096  # [ticks] between two looks at a lockstep run
 CAPACITY = 128  # contacts and joint limits
-HOLD_FREQUENCY = 30.0  # [rad/s] of the spring outside the device's subspace
-MOST_STIFFNESS, MOST_DAMPING = 0.25, 0.5  # K T²/m, B T/m that a fixed step holds with margin
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,14 @@ class ForcePath:
         for name in ("filter_hz", "slew_force", "slew_torque"):
             if getattr(self, name) is not None:
                 positive(name, getattr(self, name))
+
+    def fill(self, p: np.ndarray) -> None:
+        """Into a parameter record whose step is set."""
+        step = float(p["step"][0])
+        corner = np.inf if self.filter_hz is None else 2.0 * np.pi * self.filter_hz
+        p["filter_blend"] = 1.0 - np.exp(-corner * step)
+        slews = (self.slew_force, self.slew_torque)
+        p["slew"] = [np.inf if one is None else one * step for one in slews]
 
 
 @dataclass
@@ -91,6 +105,8 @@ class Session:
         self.world = world
         self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
+        if isinstance(self.coupling, UnilateralCoupler):
+            self.contact = replace(self.contact, mode="rigid")
         self.device = device or Inertial()
         self.force_path = force_path or ForcePath()
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
@@ -111,10 +127,11 @@ class Session:
             record: a file to stream the trace into while it runs.
             progress: called with the fraction done.
         """
-        ticks = round(positive("seconds", seconds) * self.rate)
+        ticks = max(1, round(positive("seconds", seconds) * self.rate))
         ready = self.prepare(hand, self.rate, ring=min(ticks, CHUNK))
         parts = []
-        writer = TraceWriter(record, self.describe(hand)) if record is not None else None
+        meta = self.describe(hand, self.rate, ready.notes)
+        writer = TraceWriter(record, meta, records.ROW) if record is not None else None
         try:
             done = 0
             while done < ticks:
@@ -130,7 +147,7 @@ class Session:
         finally:
             if writer is not None:
                 writer.close()
-        return Trace(np.concatenate(parts), self.describe(hand) | {"notes": ready.notes})
+        return Trace(np.concatenate(parts), meta)
 
     @contextmanager
     def live(
@@ -150,7 +167,8 @@ class Session:
         """
         rate = positive("rate", rate)
         ready = self.prepare(hand, rate, ring=max(4096, int(rate)))
-        writer = TraceWriter(record, self.describe(hand)) if record is not None else None
+        meta = self.describe(hand, rate, ready.notes)
+        writer = TraceWriter(record, meta, records.ROW) if record is not None else None
         live = Live(ready.servo, ready, rate, realtime, writer, self.tick_cost(hand, rate))
         try:
             live.start()
@@ -173,12 +191,23 @@ class Session:
         collision = time_collision(scratch, 16, 200)
         return 1e3 * percentile(scratch.clock.compute, 0.99) + collision
 
-    def describe(self, hand: Hand | None = None) -> dict[str, Any]:
+    def describe(
+        self, hand: Hand | None = None, rate: float | None = None, notes: list[str] | None = None
+    ) -> dict[str, Any]:
         """The configuration, as plain values, for the head of a trace."""
-        parts = {"contact": self.contact, "coupling": self.coupling, "device": self.device}
-        out: dict[str, Any] = {"world": self.world.name, "rate": self.rate, "outside": self.outside}
-        for name, part in cast(dict[str, Any], parts | ({"hand": hand} if hand else {})).items():
-            out[name] = {"type": type(part).__name__} | asdict(part)
+        out: dict[str, Any] = {
+            "world": self.world.name,
+            "tool": self.world.body_name(self.world.tool),
+            "held": self.world.body_name(self.world.held),
+            "start": self.world.qpos.tolist(),
+            "rate": rate or self.rate,
+            "outside": self.outside,
+            "notes": notes or [],
+        }
+        for name in ("contact", "coupling", "device", "force_path"):
+            out[name] = _plain(getattr(self, name))
+        if hand is not None:
+            out["hand"] = _plain(hand)
         return out
 
     def changed(self, **contact: Any) -> Session:
@@ -201,9 +230,14 @@ class Session:
         motion, rows, work, device, clock = make_arrays(model, CAPACITY)
         p = np.zeros(1, records.PARAMETERS)
         notes: list[str] = []
-        self._fill_device(device, start)
-        self._fill_parameters(p, start, device, 1.0 / rate, notes)
+        p["step"] = 1.0 / rate
+        fill_device(device, self.device, start)
+        fill_contact(p, self.contact)
+        fill_limits(p, self.contact, self.device)
+        fill_hold(p, self.outside, start, device.mask)
+        fill_coupling(p, self.coupling, start, device, notes)
         fill_hand(p, hand)
+        self.force_path.fill(p)
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         target = motion.start.copy()
         aim(target, hand)
@@ -228,107 +262,14 @@ class Session:
             ring=rows_ring,
             ring_bytes=rows_ring.view(np.uint8).reshape(ring, -1),
             written=np.zeros(1, np.int64),
-            stages=np.zeros(6, np.int64),
+            stages=np.zeros(9, np.int64),
         )
         compile_stages(servo)
         return Prepared(servo, model, data, rate, notes)
 
-    def _fill_device(self, device: records.Device, start: ToolStart) -> None:
-        device.position[:] = start.position
-        device.quaternion[:] = start.quaternion
-        device.mask[:] = self.device.mask(start.mask)
-        at_hand = inertia_from(start.mobility, start.mask)
-        device.mass[:] = self.device.inertia(at_hand, device.mask)
-        if (np.diag(device.mass)[device.mask > 0.0] <= 0.0).any():
-            raise ParameterError(
-                "device subspace",
-                getattr(self.device, "subspace", None),
-                "one in which the tool moves, or the device needs a mass and an inertia of its own",
-            )
-        device.mobility[:] = inverse_within(device.mass, device.mask)
 
-    def _fill_parameters(
-        self, p: np.ndarray, start: ToolStart, device: records.Device, step: float, notes: list[str]
-    ) -> None:
-        p["step"] = step
-        fill_contact(p, self.contact)
-        p["limit_frequency"] = 100.0
-        p["delay_ticks"] = self.device.delay_ticks
-        p["cap"] = self.device.cap()
-        guard = self.force_path
-        p["filter_blend"] = (
-            1.0 if guard.filter_hz is None else 1.0 - np.exp(-2.0 * np.pi * guard.filter_hz * step)
-        )
-        limits = (guard.slew_force, guard.slew_torque)
-        p["slew"] = [np.inf if one is None else one * step for one in limits]
-        at_hand = inertia_from(start.mobility, start.mask)
-        outside = start.mask * (1.0 - device.mask)
-        if self.outside == "hold" and outside.any():
-            size = np.diag(at_hand) * outside
-            p["hold_k"] = size * HOLD_FREQUENCY**2
-            p["hold_b"] = size * 2.0 * HOLD_FREQUENCY
-        p["coupling"] = records.DIRECT if isinstance(self.coupling, Direct) else 0
-        if isinstance(self.coupling, FourChannel):
-            reduced = inverse_within(
-                inverse_within(at_hand, device.mask * start.mask) + device.mobility,
-                device.mask,
-            )
-            k, b = self.coupling.gains(reduced)
-            p["coupling_k"], p["coupling_b"] = bounded(k, b, isotropic(reduced), step, notes)
-            p["adaptive_damping"] = self.coupling.adaptive_damping
-
-
-def fill_contact(p: np.ndarray, contact: Contact) -> None:
-    """Contact properties into a parameter record."""
-    p["contact_mode"] = MODES.index(contact.mode)
-    p["restitution_law"] = METHODS.index(contact.method)
-    p["self_collision"] = SELF_COLLISIONS.index(contact.self_collision)
-    p["clamp"] = contact.clamp
-    p["stiffness"] = contact.stiffness
-    p["damping"] = contact.damping
-    p["restitution"] = contact.restitution
-
-
-def fill_hand(p: np.ndarray, hand: Hand | None) -> None:
-    """A hand into a parameter record."""
-    p["hand"] = records.NO_HAND
-    if isinstance(hand, Constant):
-        p["hand"] = records.SINUSOID_HAND
-        p["hand_bias"] = wrench(hand.force, hand.torque)
-    elif isinstance(hand, Sinusoid):
-        p["hand"] = records.SINUSOID_HAND
-        p["hand_bias"] = wrench(hand.bias_force, hand.bias_torque)
-        p["hand_amplitude"] = wrench(hand.force, hand.torque)
-        p["hand_omega"] = 2.0 * np.pi * hand.frequency
-        p["hand_phase"] = hand.phase
-    elif isinstance(hand, Impedance):
-        p["hand"] = records.IMPEDANCE_HAND
-        p["hand_k"], p["hand_b"] = hand.gains()
-    elif hand is not None:
-        raise ParameterError("hand", hand, "a detent.hands.Constant, Sinusoid or Impedance")
-
-
-def aim(target: np.ndarray, hand: Hand | None) -> None:
-    """The pose that an impedance hand wants."""
-    if isinstance(hand, Impedance) and hand.target is not None:
-        target[: len(hand.target)] = hand.target
-    if isinstance(hand, Impedance) and hand.target_quaternion is not None:
-        q = np.asarray(hand.target_quaternion, float)
-        target[3:] = q / np.linalg.norm(q)
-
-
-def bounded(
-    k: np.ndarray, b: np.ndarray, inertia: np.ndarray, step: float, notes: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coupling gains, bounded by what a fixed step can hold; a bound that acts is noted."""
-    most_k, most_b = MOST_STIFFNESS * inertia / step**2, MOST_DAMPING * inertia / step
-    if (k > most_k).any() or (b > most_b).any():
-        notes.append(
-            f"the coupling's gains were bounded by the step of {step * 1e3:.3g} ms: "
-            f"stiffness at most {np.array2string(most_k, precision=3)}, "
-            f"damping at most {np.array2string(most_b, precision=3)}"
-        )
-    return np.minimum(k, most_k), np.minimum(b, most_b)
+def _plain(part: Any) -> dict[str, Any]:
+    return {"type": type(part).__name__} | (asdict(part) if is_dataclass(part) else {})  # type: ignore[arg-type]
 
 
 def raise_fault(servo: Servo, rows: np.ndarray) -> None:

@@ -33,7 +33,7 @@ class Inertial:
                 positive(f"device {name}", getattr(self, name))
         if self.subspace is not None:
             one_of("device subspace", self.subspace, SUBSPACES)
-        if not 0 <= self.delay_ticks <= MOST_DELAY or self.delay_ticks != int(self.delay_ticks):
+        if self.delay_ticks not in range(MOST_DELAY + 1):
             raise ParameterError(
                 "delay_ticks", self.delay_ticks, f"a whole number from 0 to {MOST_DELAY}"
             )
@@ -57,7 +57,10 @@ class Inertial:
         """(6,) the largest wrench [N, N·m]."""
         if self.limits is None:
             return np.full(6, np.inf)
-        values = np.asarray(self.limits, float)
+        try:
+            values = np.asarray(self.limits, float)
+        except (TypeError, ValueError):
+            values = np.empty(0)
         if values.shape == (3,):
             values = np.array([values[0], values[1], np.inf, np.inf, np.inf, values[2]])
         if values.shape != (6,) or not (values > 0.0).all():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detent.checks import finite, not_negative, vector, wrench
+from detent.checks import finite, not_negative, unit_quaternion, vector, wrench
 
 Numbers = Sequence[float]
 
@@ -61,7 +61,7 @@ class Impedance:
         if self.target is not None:
             vector("hand target", self.target, (2, 3))
         if self.target_quaternion is not None:
-            vector("hand target_quaternion", self.target_quaternion, (4,))
+            unit_quaternion("hand target", self.target_quaternion)
 
     def gains(self) -> tuple[np.ndarray, np.ndarray]:
         """Stiffness and damping of the six axes."""

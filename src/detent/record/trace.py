@@ -52,7 +52,7 @@ class Trace:
 
     def save(self, path: str | Path) -> None:
         """Write the trace as an Arrow IPC stream."""
-        writer = TraceWriter(path, self.meta)
+        writer = TraceWriter(path, self.meta, self.rows.dtype)
         writer.append(self.rows)
         writer.close()
 
@@ -107,30 +107,27 @@ class Trace:
 class TraceWriter:
     """Streams rows into a file, batch by batch."""
 
-    def __init__(self, path: str | Path, meta: dict[str, Any]) -> None:
+    def __init__(self, path: str | Path, meta: dict[str, Any], dtype: np.dtype) -> None:
+        import pyarrow as pa
+
         self.path = Path(path)
         self._meta = meta
-        self._file: Any = None
-        self._writer: Any = None
         try:
             self._file = open(self.path, "wb")  # noqa: SIM115  (closed in close)
         except OSError as error:
             raise TraceError(f"the trace {self.path} cannot be written: {error}") from error
+        schema = _to_batch(np.zeros(0, dtype), meta).schema
+        self._writer = pa.ipc.new_stream(self._file, schema)
+        self._file.flush()
 
     def append(self, rows: np.ndarray) -> None:
         """Write a batch and hand it to the operating system."""
-        import pyarrow as pa
-
-        batch = _to_batch(rows, self._meta)
-        if self._writer is None:
-            self._writer = pa.ipc.new_stream(self._file, batch.schema)
-        self._writer.write_batch(batch)
+        self._writer.write_batch(_to_batch(rows, self._meta))
         self._file.flush()
 
     def close(self) -> None:
         """Finish the stream."""
-        if self._writer is not None:
-            self._writer.close()
+        self._writer.close()
         self._file.close()
 
 
@@ -168,7 +165,7 @@ def _to_rows(schema: Any, batches: list[Any]) -> np.ndarray:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if pa.types.is_fixed_size_list(column.type):
                 flat = column.flatten().to_numpy(zero_copy_only=False)
-                rows[name][start:end] = flat.reshape(len(batch), -1)
+                rows[name][start:end] = flat.reshape(len(batch), column.type.list_size)
             else:
                 rows[name][start:end] = column.to_numpy(zero_copy_only=False)
         start = end

@@ -14,10 +14,13 @@ from detent.servo.records import (
     ALTERED,
     DIRECT,
     FAULT,
+    FOUR_CHANNEL,
     IMPEDANCE_HAND,
     NO_FAULT,
     SINUSOID_HAND,
     TICKS,
+    UNILATERAL,
+    VIRTUAL,
     WRENCH_NOT_FINITE,
     Clock,
     Device,
@@ -139,16 +142,18 @@ def follow_device(sc: Scene, mo: Motion, de: Device, step: float) -> None:
         twist = 0.0
         for j in range(sc.nv):
             twist += mo.jac[i, j] * sc.qvel[j]
-        want[i] = want[i] / step - twist
-    psd_pinv_solve(mo.mobility, 6, want, RANK_TOLERANCE, mo.pinv_L, mo.pinv_S, mo.hand6[4], push)
+        want[i] = de.mask[i] * (want[i] / step - twist)
+        for k in range(6):
+            mo.inside[i, k] = de.mask[i] * de.mask[k] * mo.mobility[i, k]
+    psd_pinv_solve(mo.inside, 6, want, RANK_TOLERANCE, mo.pinv_L, mo.pinv_S, mo.hand6[4], push)
     for i in range(6):
         for j in range(sc.nv):
             sc.qvel[j] += mo.jac_response[i, j] * push[i]
 
 
 @kernel
-def map_to_hand(sc: Scene, mo: Motion, out: np.ndarray) -> int:
-    r"""The wrench at the hand that stands for the torques T_ext on the tool; the rank.
+def map_to_hand(sc: Scene, mo: Motion, torque: np.ndarray, out: np.ndarray) -> int:
+    r"""The wrench at the hand that stands for torques on the tool; the rank.
 
     .. math:: F_{env} = J_h^{\#T} T_{ext} = \Lambda_h J_h D^{-1} T_{ext}
 
@@ -158,7 +163,7 @@ def map_to_hand(sc: Scene, mo: Motion, out: np.ndarray) -> int:
     for i in range(6):
         total = 0.0
         for j in range(sc.nv):
-            total += mo.jac_response[i, j] * mo.external[j]
+            total += mo.jac_response[i, j] * torque[j]
         pushed[i] = total
     return psd_pinv_solve(
         mo.mobility, 6, pushed, RANK_TOLERANCE, mo.pinv_L, mo.pinv_S, mo.hand6[4], out
@@ -166,17 +171,25 @@ def map_to_hand(sc: Scene, mo: Motion, out: np.ndarray) -> int:
 
 
 @kernel
-def device_command(mo: Motion, de: Device, p: np.ndarray) -> None:
-    """What the coupling asks of the device: F_env and the position channel."""
+def device_command(mo: Motion, de: Device, constrained: bool, p: np.ndarray) -> None:
+    """What the coupling asks of the device: F_env, the position channel, or both."""
+    kind = p["coupling"][0]
+    force = kind in (FOUR_CHANNEL, DIRECT)
+    position = kind in (FOUR_CHANNEL, VIRTUAL) or (kind == UNILATERAL and constrained)
     for i in range(6):
-        de.raw[i] = de.mask[i] * de.environment[i]
-        if p["coupling"][0] != DIRECT:
+        de.raw[i] = 0.0
+        if force:
+            de.raw[i] += de.mask[i] * de.environment[i]
+        if position:
             de.raw[i] += mo.hand6[1, i]
 
 
 @kernel
-def force_path(de: Device, ck: Clock, p: np.ndarray) -> None:
-    """The last guard: filter, slew, uniform cap, finite check. Nothing bypasses it."""
+def force_path(de: Device, ck: Clock, p: np.ndarray) -> bool:
+    """The last guard: filter, slew, uniform cap, finite check; whether it changed anything.
+
+    Nothing bypasses it.
+    """
     blend = p["filter_blend"][0]
     for i in range(6):
         de.filtered[i] += blend * (de.raw[i] - de.filtered[i])
@@ -201,6 +214,7 @@ def force_path(de: Device, ck: Clock, p: np.ndarray) -> None:
             de.filtered[i] = 0.0
     if altered:
         ck.counts[ALTERED] += 1
+    return altered
 
 
 @kernel

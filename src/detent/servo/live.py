@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from detent.errors import ParameterError, PlatformError
+from detent.checks import unit_quaternion, vector
+from detent.errors import PlatformError
 from detent.servo import records
 from detent.servo.clock import Promises
 from detent.servo.exchange import latest, publish
@@ -99,13 +100,13 @@ class Live:
         return bool(self._threads) and self._threads[0].is_alive()
 
     def pull(self, position: Sequence[float], quaternion: Sequence[float] | None = None) -> None:
-        """Move the target of an impedance hand [m]."""
+        """Move the target of an impedance hand [m]; two numbers are x and y."""
+        place = vector("target", position, (2, 3))
+        turn = None if quaternion is None else unit_quaternion("target", quaternion)
         with self._lock:
-            self._target[:3] = position
-            if quaternion is not None:
-                self._target[3:] = quaternion
-            if not np.isfinite(self._target).all():
-                raise ParameterError("target", position, "finite")
+            self._target[: place.size] = place
+            if turn is not None:
+                self._target[3:] = turn
             publish(self._servo.targets, self._target.view(np.uint8))
 
     def command(self, parameters: np.ndarray) -> None:

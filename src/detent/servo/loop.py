@@ -73,9 +73,10 @@ def run_live(s: Servo, period: int, spin: int, view_every: int, most: int) -> in
         ck.lateness[bin_of(late, ck.lateness.shape[0])] += 1
         ck.compute[bin_of(ended - began, ck.compute.shape[0])] += 1
         store_release(s.written, 0, s.written[0] + 1)
-        if ck.counts[TICKS] % view_every == 0:
+        stopped = ck.counts[FAULT] != NO_FAULT
+        if stopped or ck.counts[TICKS] % view_every == 0:
             publish_view(s, index)
-        if ck.counts[FAULT] != NO_FAULT:
+        if stopped:
             break
         deadline += period
         behind = ended - deadline

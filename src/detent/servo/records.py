@@ -19,8 +19,10 @@ CONTACT_MODES = ("impulse", "penalty", "rigid")
 IMPULSE, PENALTY, RIGID = range(3)
 RESTITUTION_LAWS = ("complementarity", "equality")
 SELF_COLLISION_ROWS = ("relative", "split")
-COUPLINGS = ("four_channel", "direct")
-FOUR_CHANNEL, DIRECT = range(2)
+COUPLINGS = ("four_channel", "direct", "virtual", "unilateral")
+FOUR_CHANNEL, DIRECT, VIRTUAL, UNILATERAL = range(4)
+STRATEGIES = ("full", "saturate", "scale", "spread")
+FULL, SATURATE, SCALE, SPREAD = range(4)
 HANDS = ("none", "sinusoid", "impedance")
 NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND = range(3)
 
@@ -41,6 +43,18 @@ PARAMETERS = np.dtype(
         ("stiffness", "f8"),  # [N/m] of the world; NaN in the per-geom array means this
         ("damping", "f8"),  # [N·s/m]
         ("restitution", "f8"),  # [-]
+        ("wall", "i8"),  # normal-force law at rest
+        ("wall_integral", "f8"),  # [N/(m·s)] of the PI wall
+        ("wall_blocks", "i8"),  # of the hysteretic wall
+        ("wall_breakaway", "f8"),  # [N] of its first block
+        ("friction", "i8"),  # law
+        ("friction_static", "f8"),  # [-] μ_s
+        ("friction_kinetic", "f8"),  # [-] μ_k
+        ("friction_breakaway", "f8"),  # [m] z₀
+        ("friction_damping", "f8"),  # [N·s/m], or minus a damping ratio
+        ("friction_dead_band", "f8"),  # [m/s] v_min
+        ("friction_literal", "i8"),  # TH 4.8 to the letter (errata E7)
+        ("friction_impacts", "i8"),  # collisions with Coulomb friction
         ("limit_frequency", "f8"),  # [rad/s] of the joint-limit penalty
         ("coupling", "i8"),
         ("coupling_k", "f8", 6),  # [N/m, N·m/rad]
@@ -55,6 +69,10 @@ PARAMETERS = np.dtype(
         ("hand_phase", "f8"),  # [rad]
         ("hand_k", "f8", 6),  # [N/m, N·m/rad]
         ("hand_b", "f8", 6),  # [N·s/m, N·m·s/rad]
+        ("strategy", "i8"),  # what the simulation does about the device's limits (M8)
+        ("collisions_only", "i8"),  # literal TH 4.5.2: only impulses are limited (errata E9)
+        ("rezero", "i8"),  # the other remedy of errata E9
+        ("limit", "f8", 6),  # [N, N·m] of the environment's wrench, inf = none
         ("delay_ticks", "i8"),  # [ticks] of a simulated device
         ("filter_blend", "f8"),  # [-] 1 = no filter
         ("slew", "f8", 2),  # [N/tick, N·m/tick], inf = off
@@ -151,7 +169,18 @@ class Rows(Struct):
     stiffness: np.ndarray
     damping: np.ndarray
     restitution: np.ndarray
+    friction: np.ndarray  # (cap,) [-] μ_s of the pair
     force: np.ndarray  # (cap,) [N]
+    rub: np.ndarray  # (cap, 3) [N] friction force on the second body
+    point_jac: np.ndarray  # (cap, 3, nv) of the relative velocity, where friction needs it
+    memory: np.ndarray  # (cap, MEMORY) of the contact, see the constants below
+    local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms
+    old_count: np.ndarray  # (1,) contacts of the last tick
+    old_taken: np.ndarray  # (cap,) 1 = recognised in this tick
+    old_geom: np.ndarray  # (cap, 2)
+    old_local: np.ndarray  # (cap, 2, 3)
+    old_normal: np.ndarray  # (cap, 3)
+    old_memory: np.ndarray  # (cap, MEMORY)
     bound: np.ndarray  # (cap,) [m/s] of J q̇⁺ in rigid time stepping
     joined: np.ndarray  # (cap,) 1 = joined a collision after its first solution
     geom: np.ndarray  # (cap, 2) -1 for a joint limit
@@ -164,7 +193,13 @@ class Rows(Struct):
     order: np.ndarray  # (ncon,) contacts, deepest first, when they do not fit
     parent: np.ndarray  # (ntree,) union-find over trees
     group_state: np.ndarray  # (ntree,) of the group whose root is this tree
+    spreading: np.ndarray  # (1,) 1 = the tool's last impulse was cut short and goes on
+    constrained: np.ndarray  # (1,) 1 = a god object was held back by a contact
     group_restitution: np.ndarray  # (ntree,)
+
+
+# What a contact remembers while it lasts.
+MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION, MEMORY_WALL, MEMORY = 0, 1, 2, 10, 32
 
 
 class Motion(Struct):
@@ -186,10 +221,13 @@ class Motion(Struct):
     jac_response: np.ndarray  # (6, nv) D⁻¹ J_hᵀ
     jac_scratch: np.ndarray  # (2, 3, nv) of two bodies, for mj_jac
     seam: np.ndarray  # (4, 3) scratch of the seam test
+    tangent: np.ndarray  # (2, nv) scratch of friction
+    vector3: np.ndarray  # (3, 3) scratch of friction
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
     pinv_L: np.ndarray  # (6, 6) scratch
     pinv_S: np.ndarray  # (6, 6) scratch
+    inside: np.ndarray  # (6, 6) Λ_h⁻¹ within the device's subspace
     hand6: np.ndarray  # (6, 6) wrench on the tool, on the device; scratch
     point: np.ndarray  # (3,) the hand point in the world
     start: np.ndarray  # (7,) pose of the hand point at the start (held directions)
@@ -247,10 +285,20 @@ class Servo(Struct):
     ring: np.ndarray  # (n,) ROW
     ring_bytes: np.ndarray  # (n, bytes)
     written: np.ndarray  # (1,) rows written so far
-    stages: np.ndarray  # (6,) addresses, see servo.tick
+    stages: np.ndarray  # (9,) addresses, see servo.tick
 
 
-STAGE_SENSE, STAGE_APPROACH, STAGE_REACT, STAGE_COLLIDE, STAGE_COUPLE, STAGE_TICK = range(6)
+(
+    STAGE_SENSE,
+    STAGE_APPROACH,
+    STAGE_COLLIDE,
+    STAGE_PROJECT,
+    STAGE_RUB,
+    STAGE_REACT,
+    STAGE_LIMIT,
+    STAGE_COUPLE,
+    STAGE_TICK,
+) = range(9)
 
 
 class Block:

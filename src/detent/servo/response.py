@@ -11,7 +11,6 @@ from detent.kernels.contact import (
     quadratic_form,
 )
 from detent.kernels.impact import (
-    ImpactWork,
     kinetic_energy,
     resolve_complementarity,
     resolve_equality,
@@ -20,7 +19,8 @@ from detent.kernels.jit import kernel
 from detent.kernels.linalg import (
     iteration_limit,
     ltdl_solve,
-    ltdl_whiten,
+    ltdl_unwhiten,
+    ltdl_whiten_rows,
     ltdl_whiten_velocity,
     project_onto_rows,
 )
@@ -31,6 +31,8 @@ from detent.servo.records import (
     IMPULSE,
     RIGID,
     STAGE_COLLIDE,
+    STAGE_PROJECT,
+    UNILATERAL,
     Motion,
     Rows,
     Scene,
@@ -217,33 +219,45 @@ def strike_colliding(s: Servo) -> None:
 
 
 @kernel
-def step_rigid(sc: Scene, mo: Motion, rows: Rows, work: ImpactWork, p: np.ndarray) -> None:
-    r"""Rigid contact: velocity-level complementarity time stepping without penetration (M16).
+def project_rigid(s: Servo) -> None:
+    r"""Stage: the velocity nearest to mo.after that does not penetrate (M16).
 
     .. math:: \min \tfrac12 \|\dot q^+ - \dot q_{free}\|^2_D \quad
               \text{s.t.} \quad J \dot q^+ \ge -s/T
 
     A contact that would close within the step and has e > 0 leaves with −e v_n instead.
+    Writes mo.after, and the impulses of the rows into hit_impulse.
     """
-    step = p["step"][0]
-    free = mo.after
-    for j in range(sc.nv):
-        free[j] = mo.torque[j]
-    ltdl_solve(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, free)
-    for j in range(sc.nv):
-        free[j] = mo.velocity[j] + step * free[j]
-        work.u0[j] = free[j]
+    sc, mo, rows, work = s.scene, s.motion, s.rows, s.work
+    step = s.parameters["step"][0]
+    copy_vector(mo.after, work.u0)
     ltdl_whiten_velocity(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.u0)
     for r in range(rows.tally[0]):
-        s, v, e = rows.separation[r], rows.velocity[r], rows.restitution[r]
-        bounces = e > 0.0 and s + step * v < 0.0
-        rows.bound[r] = -e * v if bounces else -s / step
+        gap, v, e = rows.separation[r], rows.velocity[r], rows.restitution[r]
+        bounces = e > 0.0 and gap + step * v < 0.0
+        rows.bound[r] = -e * v if bounces else -gap / step
         copy_vector(rows.jac[r], work.N[r])
-        ltdl_whiten(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.N[r])
+    ltdl_whiten_rows(
+        mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, rows.tally[0], work.N
+    )
     project_onto_rows(
         work.N, rows.bound, rows.tally[0], sc.nv, work.u0,
         iteration_limit(rows.tally[0], sc.nv), work.projection, work.u, rows.hit_impulse,
     )  # fmt: skip
+    copy_vector(work.u, mo.after)
+    ltdl_unwhiten(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.after)
+
+
+@kernel
+def step_rigid(s: Servo) -> None:
+    """Rigid contact: velocity-level complementarity time stepping without penetration (M16)."""
+    sc, mo, rows = s.scene, s.motion, s.rows
+    step = s.parameters["step"][0]
+    copy_vector(mo.torque, mo.after)
+    ltdl_solve(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.after)
+    for j in range(sc.nv):
+        mo.after[j] = mo.velocity[j] + step * mo.after[j]
+    call_stage(s.stages[STAGE_PROJECT], s)
     for r in range(rows.tally[0]):
         rows.force[r] = rows.hit_impulse[r] / step
         add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)
@@ -258,8 +272,10 @@ def react(s: Servo) -> None:
     clear_vector(s.rows.impact)
     s.rows.tally[2] = 0
     s.rows.tally[3] = 0
+    if s.parameters["coupling"][0] == UNILATERAL:
+        return  # a god object: contacts act where the tool follows the device
     if mode == RIGID:
-        step_rigid(s.scene, s.motion, s.rows, s.work, s.parameters)
+        step_rigid(s)
         return
     press_resting(s.scene, s.motion, s.rows, s.parameters)
     if mode == IMPULSE:

@@ -6,13 +6,13 @@ import mujoco
 import numpy as np
 
 from detent.kernels.impact import ImpactWork, impact_work
-from detent.servo.records import MAX_DELAY, Block, Clock, Device, Motion, Rows, Scene
+from detent.servo.records import MAX_DELAY, MEMORY, Block, Clock, Device, Motion, Rows, Scene
 from detent.world.bridge import contact_views
 from detent.world.world import World
 
-_HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
-_BOX, _PLANE = mujoco.mjtGeom.mjGEOM_BOX, mujoco.mjtGeom.mjGEOM_PLANE
-_BAD_STATE = (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL)
+# as integers: MuJoCo's enumerations do not compare with NumPy's
+_HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+_BOX, _PLANE = int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_PLANE)
 HISTOGRAM_BINS = 4096  # [µs] of the loop's statistics
 
 
@@ -63,7 +63,7 @@ def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scen
         limit_range=limit_range,
         equality_trees=loop_trees(model),
         tool_tree=world.tree,
-        tool_root=int(model.tree_bodyadr[world.tree]),
+        tool_root=int(model.body_rootid[world.held]),  # what cdof refers to
         held_body=world.held,
         hand_point=world.point,
     )
@@ -89,7 +89,7 @@ def loop_trees(model: mujoco.MjModel) -> np.ndarray:
     pairs = []
     for i in range(model.neq):
         a, b = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
-        if model.eq_objtype[i] == mujoco.mjtObj.mjOBJ_BODY and b >= 0:
+        if model.eq_objtype[i] == int(mujoco.mjtObj.mjOBJ_BODY) and b >= 0:
             pairs.append((model.body_treeid[a], model.body_treeid[b]))
     return np.array(pairs, np.int64).reshape(-1, 2)
 
@@ -125,24 +125,32 @@ def make_arrays(
 ) -> tuple[Motion, Rows, ImpactWork, Device, Clock]:
     """All that a tick writes, on one block."""
     nv, cap, hits = model.nv, capacity, 2 * capacity
-    block = Block(8 * (nv * (3 * nv + 2 * model.nM + 5 * cap + hits + 64) + 64 * cap + 2**17))
+    block = Block(
+        8 * (nv * (3 * nv + 2 * model.nM + 8 * cap + hits + 64) + (64 + 2 * MEMORY) * cap + 2**17)
+    )
     a = block.array
     whole = np.int64
     motion = Motion(
         LD=a(model.nC), LD_diag=a(nv), LDT=a(model.nC), LDT_diag=a(nv),
         torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
         after=a(nv), scratch=a(nv), load=a((2, nv, nv)), jac=a((6, nv)),
-        jac_response=a((6, nv)), jac_scratch=a((2, 3, nv)), seam=a((4, 3)), twist=a(6),
-        mobility=a((6, 6)), pinv_L=a((6, 6)), pinv_S=a((6, 6)), hand6=a((6, 6)),
+        jac_response=a((6, nv)), jac_scratch=a((2, 3, nv)), seam=a((4, 3)), tangent=a((2, nv)),
+        vector3=a((3, 3)), twist=a(6),
+        mobility=a((6, 6)), pinv_L=a((6, 6)), pinv_S=a((6, 6)), inside=a((6, 6)), hand6=a((6, 6)),
         point=a(3), start=a(7),
     )  # fmt: skip
     rows = Rows(
         tally=a(5, whole), impact=a(2), jac=a((cap, nv)), response=a((cap, nv)), separation=a(cap),
-        velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), force=a(cap),
+        velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), friction=a(cap),
+        force=a(cap),
+        rub=a((cap, 3)), point_jac=a((cap, 3, nv)), memory=a((cap, MEMORY)), local=a((cap, 2, 3)),
+        old_count=a(1, whole), old_taken=a(cap, whole), old_geom=a((cap, 2), whole),
+        old_local=a((cap, 2, 3)), old_normal=a((cap, 3)), old_memory=a((cap, MEMORY)),
         bound=a(cap), joined=a(cap, whole), geom=a((cap, 2), whole), tree=a((cap, 2), whole),
         normal=a((cap, 3)), point=a((cap, 3)), hit_row=a(hits, whole), hit_jac=a((hits, nv)),
         hit_impulse=a(hits), order=a(cap, whole), parent=a(model.ntree, whole),
-        group_state=a(model.ntree, whole), group_restitution=a(model.ntree),
+        group_state=a(model.ntree, whole), spreading=a(1, whole),
+        constrained=a(1, whole), group_restitution=a(model.ntree),
     )  # fmt: skip
     device = Device(
         position=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),

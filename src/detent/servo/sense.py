@@ -19,7 +19,18 @@ from detent.kernels.contact import (
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import ltdl_factor, ltdl_solve
 from detent.kernels.vectors import clear_vector, copy_vector, dot
-from detent.servo.records import COLLIDING, FREE, RESTING, RIGID, Motion, Rows, Scene, Servo
+from detent.servo.identity import recall
+from detent.servo.records import (
+    COLLIDING,
+    FREE,
+    IMPULSE,
+    RESTING,
+    RIGID,
+    Motion,
+    Rows,
+    Scene,
+    Servo,
+)
 from detent.world.bridge import (
     mj_collision,
     mj_comPos,
@@ -34,6 +45,7 @@ from detent.world.bridge import (
 
 SEAM_STEP = 1e-5  # [m] how far outside a face the seam test looks
 SEAM_TOLERANCE = 1e-6  # [m] two faces this close to one plane are one surface
+TOUCH = 1e-9  # [m] a rigid contact this near is touching
 SAME = 1e-9  # [m, -] two contacts are copies if row and separation agree to this
 
 
@@ -97,8 +109,11 @@ def contact_key(sc: Scene, c: int) -> float:
 
 
 @kernel
-def write_contact_row(sc: Scene, mo: Motion, rows: Rows, c: int, r: int) -> None:
-    """Row r ← contact c: J = nᵀ(J₂ − J₁), n from geom 1 to geom 2 (TH 4.21)."""
+def write_contact_row(sc: Scene, mo: Motion, rows: Rows, c: int, r: int, keep: int) -> None:
+    """Row r ← contact c: J = nᵀ(J₂ − J₁), n from geom 1 to geom 2 (TH 4.21).
+
+    Friction needs J₂ − J₁ as well: then it is kept.
+    """
     for side in range(2):
         geom = sc.contact["geom"][c, side]
         body = sc.geom_body[geom]
@@ -110,9 +125,16 @@ def write_contact_row(sc: Scene, mo: Motion, rows: Rows, c: int, r: int) -> None
     rows.separation[r] = sc.contact["dist"][c]
     for j in range(sc.nv):
         rows.jac[r, j] = 0.0
+    if keep != 0:
+        for k in range(3):
+            clear_vector(rows.point_jac[r, k])
     for side in range(2):
         if rows.tree[r, side] >= 0:
-            add_normal_row(sc, mo, rows, r, side, 1.0 if side == 1 else -1.0)
+            sign = 1.0 if side == 1 else -1.0
+            add_normal_row(sc, mo, rows, r, side, sign)
+            for k in range(3 if keep != 0 else 0):
+                for j in range(sc.nv):
+                    rows.point_jac[r, k, j] += sign * mo.jac_scratch[side, k, j]
 
 
 @kernel
@@ -202,12 +224,13 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
             continue
         if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
             continue
-        write_contact_row(sc, mo, rows, c, r)
+        write_contact_row(sc, mo, rows, c, r, p["friction"][0])
         if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r, mo.seam):
             continue
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
         rows.damping[r] = pair_property(sc, g1, g2, 1, p["damping"][0])
         rows.restitution[r] = pair_property(sc, g1, g2, 2, p["restitution"][0])
+        rows.friction[r] = pair_property(sc, g1, g2, 3, p["friction_static"][0])
         r += 1
     rows.tally[0] = r
 
@@ -253,8 +276,12 @@ def respond(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
 
 
 @kernel
-def classify_groups(sc: Scene, rows: Rows, step: float) -> None:
-    """Contact groups and their states: free, colliding or resting (TH 4.2)."""
+def classify_groups(sc: Scene, rows: Rows, mode: int, step: float) -> None:
+    """Contact groups and their states: free, colliding or resting (TH 4.2).
+
+    Only impulses know a colliding state. Rigid contacts touch within round-off.
+    """
+    touch = TOUCH if mode == RIGID else 0.0
     for t in range(rows.parent.shape[0]):
         rows.parent[t] = t
         rows.group_state[t] = FREE
@@ -262,14 +289,17 @@ def classify_groups(sc: Scene, rows: Rows, step: float) -> None:
     for i in range(sc.equality_trees.shape[0]):
         join_groups(rows.parent, sc.equality_trees[i, 0], sc.equality_trees[i, 1])
     for r in range(rows.tally[0]):
-        if rows.separation[r] <= 0.0:
+        if rows.separation[r] <= touch:
             join_groups(rows.parent, rows.tree[r, 0], rows.tree[r, 1])
     for r in range(rows.tally[0]):
-        if rows.separation[r] > 0.0:
+        if rows.separation[r] > touch:
             continue
         root = row_group(rows, r)
         rows.group_restitution[root] = min(rows.group_restitution[root], rows.restitution[r])
-        if is_new(rows.separation[r], rows.velocity[r], step):
+        goes_on = rows.spreading[0] != 0 and rows.velocity[r] < 0.0
+        spread = goes_on and root == group_root(rows.parent, sc.tool_tree)
+        new = spread or is_new(rows.separation[r], rows.velocity[r], step)
+        if new and mode == IMPULSE:
             rows.group_state[root] = COLLIDING
         elif rows.group_state[root] == FREE:
             rows.group_state[root] = RESTING
@@ -289,5 +319,7 @@ def sense(s: Servo) -> None:
     update_physics(s.scene, s.motion, p["step"][0])
     gather_contacts(s.scene, s.motion, s.rows, p)
     gather_limits(s.scene, s.rows, p)
+    if p["friction"][0] != 0 or p["wall"][0] != 0 or p["rezero"][0] != 0:
+        recall(s.scene, s.rows)
     respond(s.scene, s.motion, s.rows, p)
-    classify_groups(s.scene, s.rows, p["step"][0])
+    classify_groups(s.scene, s.rows, p["contact_mode"][0], p["step"][0])

@@ -23,17 +23,24 @@ from detent.servo.couple import (
     update_hand_point,
 )
 from detent.servo.exchange import latest
+from detent.servo.limit import limit_response
 from detent.servo.records import (
     DIRECT,
     FAULT,
+    FOUR_CHANNEL,
     NO_FAULT,
+    RIGID,
+    SCALE,
     STAGE_APPROACH,
     STAGE_COLLIDE,
     STAGE_COUPLE,
+    STAGE_LIMIT,
+    STAGE_PROJECT,
     STAGE_REACT,
     STAGE_SENSE,
     STAGE_TICK,
     TICKS,
+    UNILATERAL,
     WORLD_NOT_FINITE,
     Clock,
     Device,
@@ -42,8 +49,8 @@ from detent.servo.records import (
     Scene,
     Servo,
 )
-from detent.servo.response import react, resolve_hits
-from detent.servo.sense import row_group, sense
+from detent.servo.response import project_rigid, react, resolve_hits
+from detent.servo.sense import TOUCH, row_group, sense
 from detent.world.bridge import mj_integratePos
 
 
@@ -81,21 +88,37 @@ def external_torques(sc: Scene, mo: Motion) -> None:
 
 
 @kernel
-def integrate_world(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
+def integrate_world(s: Servo) -> None:
     """Velocity first: q̇⁺ = q̇ + T (D + T·C)⁻¹ τ, then q⁺ on the manifold.
 
     mo.velocity already holds the impulses. A directly coupled tool is then made to arrive
-    where the device arrives.
+    where the device arrives, and a god object as near to it as contacts let it.
     """
+    sc, mo, de, p = s.scene, s.motion, s.device, s.parameters
     step = p["step"][0]
     for j in range(sc.nv):
         mo.torque[j] += mo.penalty[j]
     ltdl_solve(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.torque)
     for j in range(sc.nv):
         sc.qvel[j] = mo.velocity[j] + step * mo.torque[j]
-    if p["coupling"][0] == DIRECT:
+    kind = p["coupling"][0]
+    if kind in (DIRECT, UNILATERAL):
         follow_device(sc, mo, de, step)
+    if kind == UNILATERAL:
+        hold_back(s)
     mj_integratePos(sc.model, sc.qpos.ctypes.data, sc.qvel.ctypes.data, step)
+
+
+@kernel
+def hold_back(s: Servo) -> None:
+    """A god object follows the device as far as rigid contacts allow (M14, M16)."""
+    copy_vector(s.scene.qvel, s.motion.after)
+    call_stage(s.stages[STAGE_PROJECT], s)
+    copy_vector(s.motion.after, s.scene.qvel)
+    s.rows.constrained[0] = 0
+    for r in range(s.rows.tally[0]):
+        if s.rows.hit_impulse[r] > 0.0:
+            s.rows.constrained[0] = 1
 
 
 @kernel
@@ -137,7 +160,7 @@ def record_state(
 
 
 @kernel
-def record_forces(mo: Motion, de: Device, rows: Rows, tool_tree: int, row: np.ndarray) -> None:
+def record_forces(de: Device, rows: Rows, tool_tree: int, touch: float, row: np.ndarray) -> None:
     """The part of the row that this tick computed."""
     for i in range(6):
         row["hand_wrench"][0, i] = de.hand[i]
@@ -148,7 +171,7 @@ def record_forces(mo: Motion, de: Device, rows: Rows, tool_tree: int, row: np.nd
     touching = 0
     depth = 0.0
     for r in range(rows.tally[0]):
-        if rows.separation[r] <= 0.0 and row_group(rows, r) == root:
+        if rows.separation[r] <= touch and row_group(rows, r) == root:
             touching += 1
             depth = max(depth, -rows.separation[r])
     row["state"][0] = rows.group_state[root]
@@ -175,10 +198,11 @@ def approach(s: Servo) -> None:
     hand_wrench(de, s.target, p, s.clock.counts[TICKS] * p["step"][0], de.hand)
     copy_vector(sc.qvel, mo.velocity)
     coordinate(sc, mo, de, p)
+    kind = p["coupling"][0]
     for i in range(6):
-        if p["coupling"][0] == DIRECT:
+        if kind in (DIRECT, UNILATERAL):  # moved by the device, not pulled
             mo.hand6[0, i] *= 1.0 - de.mask[i]
-        else:
+        elif kind == FOUR_CHANNEL:
             mo.hand6[0, i] += de.hand[i]
     smooth_torques(sc, mo)
 
@@ -191,14 +215,17 @@ def couple(s: Servo) -> None:
     row = s.ring[index : index + 1]
     record_state(sc, mo, de, ck, p, row)
     external_torques(sc, mo)
-    map_to_hand(sc, mo, de.environment)
-    device_command(mo, de, p)
+    map_to_hand(sc, mo, mo.external, de.environment)
+    if p["strategy"][0] >= SCALE:
+        call_stage(s.stages[STAGE_LIMIT], s)
+    device_command(mo, de, s.rows.constrained[0] != 0, p)
     check_world(mo, ck)
-    force_path(de, ck, p)
-    record_forces(mo, de, s.rows, sc.tool_tree, row)
+    row["altered"][0] = int(force_path(de, ck, p))
+    touch = TOUCH if p["contact_mode"][0] == RIGID else 0.0
+    record_forces(de, s.rows, sc.tool_tree, touch, row)
     integrate_device(de, ck, p)
     if ck.counts[FAULT] == NO_FAULT:
-        integrate_world(sc, mo, de, p)
+        integrate_world(s)
     ck.counts[TICKS] += 1
 
 
@@ -219,6 +246,8 @@ def compile_stages(servo: Servo) -> None:
         (STAGE_SENSE, sense),
         (STAGE_APPROACH, approach),
         (STAGE_COLLIDE, resolve_hits),
+        (STAGE_PROJECT, project_rigid),
+        (STAGE_LIMIT, limit_response),
         (STAGE_REACT, react),
         (STAGE_COUPLE, couple),
         (STAGE_TICK, tick),

@@ -9,6 +9,8 @@ from detent.checks import fraction, not_negative, one_of
 MODES = ("impulse", "penalty", "rigid")
 METHODS = ("complementarity", "equality")
 SELF_COLLISIONS = ("relative", "split")
+STRATEGIES = ("full", "saturate", "scale", "spread")
+LIMITS = ("total", "collision_only", "rezero")
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,13 @@ class Contact:
     ``"penalty"`` (never an impulse) or ``"rigid"`` (complementarity time stepping without
     penetration). ``method``, ``self_collision`` and ``clamp`` are right by default;
     ``"equality"``, ``"split"`` and ``False`` are the documents to the letter (errata E3, E4).
+
+    Where the device has limits, ``strategy`` says what becomes of a contact response that is
+    too strong for it: ``"full"`` ignores the limits, ``"saturate"`` cuts at the device only,
+    ``"scale"`` cuts in the simulation too, ``"spread"`` also goes on with the collision until
+    nothing had to be cut. ``limit="collision_only"`` limits impulses but not penalty forces,
+    as TH 4.5.2 does; that can give energy back that nobody put in (errata E9).
+    ``"rezero"`` is the other remedy: the penalty spring starts unloaded where a collision ends.
     """
 
     stiffness: float = 4_000.0  # [N/m]
@@ -31,6 +40,8 @@ class Contact:
     method: str = "complementarity"
     self_collision: str = "relative"
     clamp: bool = True  # a contact never pulls
+    strategy: str = "spread"  # where the device has limits (TH 4.5.2)
+    limit: str = "total"  # what of the contact response is limited
 
     def __post_init__(self) -> None:
         not_negative("stiffness", self.stiffness)
@@ -39,3 +50,5 @@ class Contact:
         one_of("contact mode", self.mode, MODES)
         one_of("collision method", self.method, METHODS)
         one_of("self-collision row", self.self_collision, SELF_COLLISIONS)
+        one_of("strategy", self.strategy, STRATEGIES)
+        one_of("limit", self.limit, LIMITS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from detent.errors import ParameterError, SceneError, UnknownNameError
+from detent.checks import fraction, not_negative, vector
+from detent.errors import SceneError, UnknownNameError
 
 LIBRARY = Path(__file__).parent / "library"
 PROPERTIES = ("stiffness", "damping", "restitution", "friction")
@@ -117,11 +117,8 @@ class World:
 
     def placed(self, qpos: Sequence[float] | np.ndarray) -> World:
         """The same world, starting at *qpos*."""
-        values = np.asarray(qpos, float)
-        if values.shape != (self.model.nq,) or not np.isfinite(values).all():
-            raise ParameterError("qpos", qpos, f"{self.model.nq} finite numbers")
         other = copy.copy(self)
-        other.qpos = values.copy()
+        other.qpos = vector("qpos", qpos, (self.model.nq,)).copy()
         return other
 
 
@@ -172,20 +169,13 @@ def find_tool(model: mujoco.MjModel, tool: str | None) -> int:
 def _point(point: Sequence[float] | None, default: np.ndarray) -> np.ndarray:
     if point is None:
         return default.copy()
-    values = np.asarray(point, float)
-    if values.shape != (3,) or not np.isfinite(values).all():
-        raise ParameterError("point", point, "three finite numbers, in the held body's frame [m]")
-    return values
+    return vector("point", point, (3,))
 
 
 def check_property(prop: str, value: float, where: str) -> float:
     """Validate one contact property."""
-    most = 1.0 if prop == "restitution" else math.inf
-    number = float(value)
-    if not (0.0 <= number <= most) or math.isinf(number):
-        allowed = "between 0 and 1" if prop == "restitution" else "finite and not negative"
-        raise ParameterError(f"{prop} of {where}", value, allowed)
-    return number
+    check = fraction if prop == "restitution" else not_negative
+    return check(f"{prop} of {where}", value)
 
 
 def _properties(model: mujoco.MjModel, given: Mapping[str, Mapping[str, float]]) -> np.ndarray:

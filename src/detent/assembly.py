@@ -1,0 +1,137 @@
+"""From the parts of a session to the parameter record and the device arrays of the tick."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detent.checks import unit_quaternion, wrench
+from detent.coupling import Coupling, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.coupling.gains import block_inertia
+from detent.devices.protocol import ImpedanceDevice
+from detent.errors import ParameterError
+from detent.hands import Constant, Hand, Impedance, Sinusoid
+from detent.servo import records
+from detent.servo.start import ToolStart, inertia_from, inverse_within
+from detent.world.contact import METHODS, MODES, SELF_COLLISIONS, STRATEGIES, Contact
+
+HOLD_FREQUENCY = 30.0  # [rad/s] of the spring outside the device's subspace
+LIMIT_FREQUENCY = 100.0  # [rad/s] of the penalty of a joint limit
+MOST_STIFFNESS, MOST_DAMPING = 0.125, 0.25  # K T²/m, B T/m of translation and of rotation
+_BLOCKS = (slice(0, 3), slice(3, 6))
+
+_COUPLINGS = {
+    FourChannel: records.FOUR_CHANNEL,
+    Direct: records.DIRECT,
+    VirtualCoupler: records.VIRTUAL,
+    UnilateralCoupler: records.UNILATERAL,
+}
+
+
+def fill_device(out: records.Device, device: ImpedanceDevice, start: ToolStart) -> None:
+    """A simulated device at the hand point."""
+    out.position[:] = start.position
+    out.quaternion[:] = start.quaternion
+    out.mask[:] = device.mask(start.mask)
+    out.mass[:] = device.inertia(inertia_from(start.mobility, start.mask), out.mask)
+    if (np.diag(out.mass)[out.mask > 0.0] <= 0.0).any():
+        raise ParameterError(
+            "device subspace",
+            getattr(device, "subspace", None),
+            "one in which the tool moves, or the device needs a mass and an inertia of its own",
+        )
+    out.mobility[:] = inverse_within(out.mass, out.mask)
+
+
+def fill_limits(p: np.ndarray, contact: Contact, device: ImpedanceDevice) -> None:
+    """What the device can render, and what is done about it."""
+    limits = device.cap()
+    limited = bool(np.isfinite(limits).any())
+    p["strategy"] = STRATEGIES.index(contact.strategy) if limited else records.FULL
+    p["limit"] = limits
+    p["cap"] = np.inf if contact.strategy == "full" else limits
+    p["delay_ticks"] = device.delay_ticks
+
+
+def fill_contact(p: np.ndarray, contact: Contact) -> None:
+    """Contact properties into a parameter record."""
+    p["contact_mode"] = MODES.index(contact.mode)
+    p["restitution_law"] = METHODS.index(contact.method)
+    p["self_collision"] = SELF_COLLISIONS.index(contact.self_collision)
+    p["clamp"] = contact.clamp
+    p["collisions_only"] = contact.limit == "collision_only"
+    p["rezero"] = contact.limit == "rezero"
+    p["stiffness"] = contact.stiffness
+    p["damping"] = contact.damping
+    p["restitution"] = contact.restitution
+    p["limit_frequency"] = LIMIT_FREQUENCY
+
+
+def fill_hand(p: np.ndarray, hand: Hand | None) -> None:
+    """A hand into a parameter record."""
+    p["hand"] = records.NO_HAND
+    if isinstance(hand, Constant):
+        p["hand"] = records.SINUSOID_HAND
+        p["hand_bias"] = wrench(hand.force, hand.torque)
+    elif isinstance(hand, Sinusoid):
+        p["hand"] = records.SINUSOID_HAND
+        p["hand_bias"] = wrench(hand.bias_force, hand.bias_torque)
+        p["hand_amplitude"] = wrench(hand.force, hand.torque)
+        p["hand_omega"] = 2.0 * np.pi * hand.frequency
+        p["hand_phase"] = hand.phase
+    elif isinstance(hand, Impedance):
+        p["hand"] = records.IMPEDANCE_HAND
+        p["hand_k"], p["hand_b"] = hand.gains()
+    elif hand is not None:
+        raise ParameterError("hand", hand, "a detent.hands.Constant, Sinusoid or Impedance")
+
+
+def aim(target: np.ndarray, hand: Hand | None) -> None:
+    """The pose that an impedance hand wants."""
+    if isinstance(hand, Impedance) and hand.target is not None:
+        target[: len(hand.target)] = hand.target
+    if isinstance(hand, Impedance) and hand.target_quaternion is not None:
+        target[3:] = unit_quaternion("hand target", hand.target_quaternion)
+
+
+def fill_hold(p: np.ndarray, outside: str, start: ToolStart, mask: np.ndarray) -> None:
+    """The spring that holds the tool in directions that the device cannot move in."""
+    beyond = start.mask * (1.0 - mask)
+    if outside == "hold" and beyond.any():
+        size = np.diag(inertia_from(start.mobility, start.mask)) * beyond
+        p["hold_k"] = size * HOLD_FREQUENCY**2
+        p["hold_b"] = size * 2.0 * HOLD_FREQUENCY
+
+
+def fill_coupling(
+    p: np.ndarray, coupling: Coupling, start: ToolStart, device: records.Device, notes: list[str]
+) -> None:
+    """The coupling's gains, bounded by what the step can hold; a bound that acts is noted."""
+    p["coupling"] = _COUPLINGS[type(coupling)]
+    if isinstance(coupling, Direct):
+        return
+    mobility = device.mobility.copy()  # of the two against each other
+    if not isinstance(coupling, UnilateralCoupler):  # a god object has no inertia
+        mobility += start.mobility * np.outer(device.mask, device.mask)
+    k, b = coupling.gains(block_inertia(mobility, device.mask))
+    step = float(p["step"][0])
+    for part in _BLOCKS:
+        inner = mobility[part, part]
+        soft = bound(k[part], inner, MOST_STIFFNESS / step**2)
+        ease = bound(b[part], inner, MOST_DAMPING / step)
+        if soft < 1.0 or ease < 1.0:
+            what = "translation" if part.start == 0 else "rotation"
+            notes.append(
+                f"the coupling's gains in {what} were bounded by the step of {1e3 * step:.3g} ms: "
+                f"stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
+            )
+        k[part] *= soft
+        b[part] *= ease
+    p["coupling_k"], p["coupling_b"] = k, b
+    p["adaptive_damping"] = getattr(coupling, "adaptive_damping", 0.0)
+
+
+def bound(gain: np.ndarray, mobility: np.ndarray, most: float) -> float:
+    """By what to multiply gains so that their largest rate with this mobility is *most*."""
+    root = np.sqrt(gain)
+    rate = float(np.linalg.eigvalsh(mobility * np.outer(root, root)).max(initial=0.0))
+    return min(1.0, most / rate) if rate > 0.0 else 1.0

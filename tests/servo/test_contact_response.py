@@ -1,0 +1,354 @@
+"""What contacts do through a real tick (M2-M7): forces, states, impulses, rigid steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from detent import Contact, Session, World
+from detent.hands import Constant
+from detent.servo.records import COLLIDING, FREE, RESTING
+from lab import PLANAR, advance, full_inertia, loose, scene, start
+
+FLOOR = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
+WALL = '<geom name="wall" type="box" size=".1 1 1" pos=".1 0 0"/>'
+
+
+def peg(x: float, y: float, statics: str = FLOOR, turn: float = 0.0) -> World:
+    """A planar peg of 42 × 21 mm, 2 kg, 0.005 kg m²; its centre at (x, y), static geoms."""
+    body = f'<body name="peg">{PLANAR}<geom type="box" size=".021 .0105 .01"/></body>'
+    return World.from_string(scene(statics + body)).placed([x, y, turn])
+
+
+def rows_now(ready: object) -> list[int]:
+    """Indices of the rows that touched in the last tick."""
+    rows = ready.servo.rows  # type: ignore[attr-defined]
+    return [r for r in range(int(rows.tally[0])) if rows.separation[r] <= 0.0]
+
+
+# --- penalty: depth and count
+
+
+@pytest.mark.parametrize("mode", ["impulse", "penalty"])
+@pytest.mark.parametrize("force", [0.5, 3.0])
+def test_a_static_load_sinks_by_f_over_c_k(mode: str, force: float) -> None:
+    """M2: F on c contacts, depth F / (c K)."""
+    for world, push, count in (
+        (peg(0, 0.0105), (0, -force), 2),
+        (peg(-0.021, 0.0105, FLOOR + WALL), (force, -force), 4),
+    ):
+        contact = Contact(stiffness=2000, damping=50, mode=mode)
+        run = loose(world, contact).run(4.0, Constant(force=push))
+        assert run["contacts"][-1] == count
+        assert run["depth"][-1] == pytest.approx(force / (2 * 2000), rel=1e-6)
+        np.testing.assert_allclose(run["environment_wrench"][-1, :2], -np.array(push), atol=1e-6)
+
+
+def test_a_free_box_on_a_plane_has_four_contacts() -> None:
+    world = World.from_string(
+        scene(
+            """<geom type="plane" size="1 1 .1"/><body name="box" pos="0 0 .0105"><freejoint/>
+            <inertial pos="0 0 0" mass="2" diaginertia=".005 .005 .005"/>
+            <geom type="box" size=".021 .015 .0105"/></body>""",
+            'gravity="0 0 -9.81"',
+        )
+    )
+    run = loose(world, Contact(stiffness=4000, damping=100)).run(2.0)
+    assert run["contacts"][-1] == 4
+    assert run["depth"][-1] == pytest.approx(2 * 9.81 / (4 * 4000), rel=1e-6)
+
+
+def test_copies_in_z_are_counted_once() -> None:
+    """M3: flat peg on a wall 2, in a corner 4, in a tight hole 4."""
+    tight = (
+        '<geom type="box" size=".1 .1 .1" pos="0 -.11 0"/>'
+        '<geom type="box" size=".1 .1 .1" pos="0 .11 0"/>'
+    )
+    for world, count in (
+        (peg(0, 0.0104), 2),
+        (peg(-0.0209, 0.0104, FLOOR + WALL), 4),
+        (peg(0, 0, tight), 4),
+    ):
+        ready = start(loose(world))
+        assert advance(ready, 1)["contacts"][0] == count
+        normals = ready.servo.rows.normal[rows_now(ready)]
+        assert np.abs(normals[:, 2]).max() < 1e-12
+
+
+# --- two balls: one impulse, equal and opposite
+
+
+def collide_balls(
+    e: float, v: tuple[float, float], **contact: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Velocities right after the impulse of two equal balls, and all rows."""
+    ball = (
+        '<body name="{}" pos="{} 0 0"><joint type="slide" axis="1 0 0"/>'
+        '<geom size=".05" mass="1"/></body>'
+    )
+    apart = 0.1 + 10e-3 * (v[0] - v[1]) - 1e-7
+    world = World.from_string(scene(ball.format("a", 0) + ball.format("b", apart)), tool="a")
+    ready = start(loose(world, Contact(restitution=e, **contact)), qvel=v)  # type: ignore[arg-type]
+    rows = []
+    for _ in range(30):
+        rows.append(advance(ready, 1))
+        if rows[-1]["collisions"][0]:
+            break
+    assert rows[-1]["state"][0] == COLLIDING
+    return ready.servo.scene.qvel.copy(), np.concatenate(rows)
+
+
+@pytest.mark.parametrize(
+    ("e", "after"), [(0.0, (0.5, 0.5)), (0.5, (0.25, 0.75)), (1.0, (0.0, 1.0))]
+)
+@pytest.mark.parametrize("method", ["complementarity", "equality"])
+def test_two_equal_balls_share_the_momentum(
+    e: float, after: tuple[float, float], method: str
+) -> None:
+    velocity, rows = collide_balls(e, (1.0, 0.0), method=method)
+    np.testing.assert_allclose(velocity, after, atol=1e-14)
+    assert velocity.sum() == pytest.approx(1.0, abs=1e-15)
+    assert rows["impact_energy"][-1] == pytest.approx(-0.25 * (1 - e**2), abs=1e-14)
+
+
+def test_overtaking_is_galilean() -> None:
+    velocity, _ = collide_balls(0.5, (2.0, 1.0))
+    np.testing.assert_allclose(velocity, (1.25, 1.75), atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("v", "e", "after"),
+    [
+        ((1.0, 0.0), 0.0, (0.0, 0.0)),
+        ((1.0, 0.0), 0.5, (-0.5, 0.0)),
+        ((1.0, 0.0), 1.0, (-1.0, 0.0)),
+        ((2.0, 1.0), 0.0, (0.0, 0.0)),
+        ((2.0, 1.0), 1.0, (-2.0, -1.0)),
+    ],
+)
+def test_split_rows_are_the_documents_to_the_letter(
+    v: tuple[float, float], e: float, after: tuple[float, float]
+) -> None:
+    """Errata E3: every other body acts as a fixed wall. TH 4.22-4.23 is equality per body."""
+    velocity, _ = collide_balls(e, v, self_collision="split", method="equality")
+    np.testing.assert_allclose(velocity, after, atol=1e-14)
+
+
+def test_split_rows_with_impulses_that_only_push() -> None:
+    """The ball that stands still gets nothing from a wall that it does not approach."""
+    velocity, _ = collide_balls(0.5, (1.0, 0.0), self_collision="split")
+    np.testing.assert_allclose(velocity, (-0.5, 0.0), atol=1e-14)
+
+
+# --- impulses on a peg
+
+
+@pytest.mark.parametrize("method", ["complementarity", "equality"])
+def test_a_spinning_peg_is_glued_by_equality_only(method: str) -> None:
+    """Errata E4: p = (0.219, −0.019) N·s glues; the LCP lets one vertex lift off."""
+    ready = start(loose(peg(0, 0.0105 - 1e-6), Contact(method=method)), qvel=[0.0, -0.1, 1.0])
+    row = advance(ready, 1)[0]
+    assert row["state"] == COLLIDING
+    assert row["collisions"] == 2
+    after = ready.servo.scene.qvel
+    impulse = np.sort(ready.servo.rows.force[rows_now(ready)]) * 1e-3
+    x = 0.021
+    if method == "equality":
+        np.testing.assert_allclose(after, 0.0, atol=1e-12)
+        np.testing.assert_allclose(impulse, [-0.019, 0.219], atol=5e-4)
+    else:
+        push = (0.1 + x) / (1 / 2 + x**2 / 0.005)
+        np.testing.assert_allclose(impulse, [0.0, push], atol=1e-6)
+        np.testing.assert_allclose(after[1] + x * after[2] * np.array([-1, 1]) >= -1e-12, True)
+        assert after[2] > 0.0
+
+
+def test_the_hand_feels_the_impulse_of_one_step() -> None:
+    """M7: F_env · T is the change of momentum."""
+    ready = start(loose(peg(0, 0.0105 - 1e-6), Contact(restitution=0.4)), qvel=[0.3, -0.1, 0.0])
+    row = advance(ready, 1)[0]
+    np.testing.assert_allclose(
+        row["environment_wrench"] * 1e-3, [0, 2 * 0.14, 0, 0, 0, 0], atol=1e-13
+    )
+    np.testing.assert_allclose(ready.servo.scene.qvel, [0.3, 0.04, 0.0], atol=1e-14)
+
+
+def test_only_the_tools_contacts_reach_the_hand() -> None:
+    ball = (
+        '<body pos="{} {} 0"><joint type="slide" axis="1 0 0"/><geom size=".05" mass="1"/></body>'
+    )
+    body = f'<body name="peg" pos="0 .5 0">{PLANAR}<geom type="box" size=".021 .0105 .01"/></body>'
+    world = World.from_string(
+        scene(body + ball.format(0, 0) + ball.format(0.1 - 1e-6, 0)), tool="peg"
+    )
+    ready = start(loose(world), qvel=[0, 0, 0, 1.0, 0.0])
+    row = advance(ready, 1)[0]
+    assert row["collisions"] == 1
+    assert row["state"] == FREE
+    assert row["contacts"] == 0
+    assert not row["environment_wrench"].any()
+    assert row["impact_energy"] == pytest.approx(-0.25)
+
+
+# --- states (M4)
+
+
+def test_penalty_mode_never_collides() -> None:
+    world = peg(-0.05, 0.03, FLOOR + WALL, turn=0.3)
+    contact = Contact(mode="penalty", damping=10)
+    run = loose(world, contact).run(2.0, Constant(force=(0.5, -0.5)))
+    assert (run["contacts"] > 0).any()
+    assert (run["collisions"] == 0).all()
+    assert not run["impact_energy"].any()
+    assert set(np.unique(run["state"])) == {FREE, RESTING}
+
+
+def test_a_new_contact_that_separates_rests_without_impulse() -> None:
+    """TH Fig 4.4: the collision was missed, pushing now would be wrong."""
+    ready = start(loose(peg(0, 0.0105 - 1e-6), Contact(1000, 0)), qvel=[0, 0.1, 0])
+    row = advance(ready, 1)[0]
+    assert row["state"] == RESTING
+    assert row["collisions"] == 0
+    assert row["environment_wrench"][1] == pytest.approx(2 * 1000 * 1e-6)
+
+
+def test_a_colliding_group_gets_impulses_instead_of_penalties() -> None:
+    ready = start(loose(peg(0, 0.0105 - 5e-5), Contact(1e5, 100)), qvel=[0, -0.1, 0])
+    row = advance(ready, 1)[0]
+    assert row["state"] == COLLIDING
+    assert row["environment_wrench"][1] == pytest.approx(2 * 0.1 / 1e-3)  # no K·depth in it
+
+
+def test_a_second_contact_re_activates_the_first() -> None:
+    """S0 Fig 1c: resting on the floor, the peg meets the wall with its upper edge."""
+    step = '<geom type="box" size=".1 .1 1" pos=".1 .105 0"/>'  # a wall above y = 5 mm
+    ready = start(
+        loose(peg(-0.021 + 1e-6, 0.0105 - 1e-4, FLOOR + step), Contact(4000, 30)),
+        qvel=[0.1, 0.0, 0.0],
+    )
+    row = advance(ready, 1)[0]
+    assert row["state"] == COLLIDING
+    rows, touching = ready.servo.rows, rows_now(ready)
+    floor = [r for r in touching if abs(rows.normal[r, 1]) > 0.9]
+    assert len(floor) == 2
+    assert rows.force[floor].max() > 0.0  # an impulse on the floor, which nobody struck
+    after = rows.jac[touching] @ ready.servo.scene.qvel
+    assert after.min() >= -1e-12
+    assert abs(ready.servo.scene.qvel[2]) < 10.0
+
+
+def test_a_receding_contact_joins_if_the_collision_turns_it_around() -> None:
+    step = '<geom type="box" size=".1 .1 1" pos=".1 .105 0"/>'
+    ready = start(loose(peg(-0.021 + 1e-6, 0.0105 - 1e-4, FLOOR + step)), qvel=[0.5, 0.001, 0.0])
+    assert advance(ready, 1)["state"][0] == COLLIDING
+    rows, touching = ready.servo.rows, rows_now(ready)
+    assert (rows.velocity[touching] > 0).any()
+    assert (rows.jac[touching] @ ready.servo.scene.qvel).min() >= -1e-12
+
+
+# --- bouncing
+
+
+@pytest.mark.parametrize("e", [0.3, 0.7, 1.0])
+def test_a_ball_bounces_to_e_squared_of_its_height(e: float) -> None:
+    world = World.from_string(
+        scene(
+            """<geom type="plane" size="1 1 .1"/><body name="ball" pos="0 0 .12">
+            <joint type="slide" axis="0 0 1"/><geom size=".02" mass="1"/></body>""",
+            'gravity="0 0 -9.81"',
+        )
+    )
+    run = loose(world, Contact(restitution=e), rate=4000).run(0.5)
+    height = run["tool_position"][:, 2] - 0.02
+    first = int(np.argmax(run["collisions"] > 0))
+    assert first > 0
+    until = first + round(2 * e * np.sqrt(2 * 0.1 / 9.81) * 4000 * 0.9)
+    assert height[first:until].max() == pytest.approx(0.1 * e**2, rel=0.02, abs=5e-4)
+    assert run["collisions"][first:until].sum() == 1
+
+
+# --- rigid time stepping
+
+
+def test_rigid_contacts_do_not_penetrate() -> None:
+    world = World.builtin("corner").placed([0.05, -0.06, 0.2])
+    run = loose(world, Contact(mode="rigid"), rate=512).run(4.0, Constant(force=(0.32, -0.4)))
+    assert run["depth"].max() <= 1e-9
+    np.testing.assert_allclose(run["environment_wrench"][-1, :2], [-0.32, 0.4], atol=1e-9)
+    np.testing.assert_allclose(run["tool_position"][-1, :2], [0.059, -0.0695], atol=1e-6)
+
+
+def test_a_rigid_box_falls_flat_without_penetrating() -> None:
+    world = World.from_string(
+        scene(
+            """<geom type="plane" size="1 1 .1"/><body name="box" pos="0 0 .05" euler="20 10 0">
+            <freejoint/><geom type="box" size=".03 .02 .01" mass="1"/></body>""",
+            'gravity="0 0 -9.81"',
+        )
+    )
+    run = loose(world, Contact(mode="rigid")).run(2.0)
+    # the normal turns within a step, so a tilted box may sink by second order of the step
+    assert run["depth"].max() <= 1e-3
+    assert run["depth"][-1] <= 1e-9
+    assert run["tool_position"][-1, 2] == pytest.approx(0.01, abs=1e-6)
+
+
+def test_the_state_of_a_rigid_contact_does_not_flicker() -> None:
+    """At rest a rigid contact has s = ±1e-18: it must not be called colliding again and again."""
+    world = World.builtin("corner").placed([0.05, -0.06, 0.1])
+    session = Session(world, Contact(mode="rigid"), rate=512)
+    run = session.run(4.0, Constant(force=(0.32, -0.4)))
+    last = run["state"][-512:]
+    assert (last == RESTING).all()
+
+
+# --- passivity of impulses
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("method", ["complementarity", "equality"])
+@pytest.mark.parametrize("rows", ["relative", "split"])
+def test_impulses_never_raise_the_energy(e: float, method: str, rows: str) -> None:
+    """Seven bodies tumbling in a box: ΔKE ≤ 0 at every tick with an impulse."""
+    rng = np.random.default_rng(7)
+    walls = "".join(
+        f'<geom type="plane" size="1 1 .1" pos="{p}" zaxis="{n}"/>'
+        for p, n in (
+            ("0 0 -.1", "0 0 1"), ("0 0 .1", "0 0 -1"), ("-.1 0 0", "1 0 0"),
+            (".1 0 0", "-1 0 0"), ("0 -.1 0", "0 1 0"), ("0 .1 0", "0 -1 0"),
+        )
+    )  # fmt: skip
+    kinds = ['type="sphere" size=".02"', 'type="box" size=".02 .015 .01"',
+             'type="capsule" size=".01 .02"', 'type="cylinder" size=".015 .02"']  # fmt: skip
+    places = [(x, y, 0.0) for x in (-0.05, 0.0, 0.05) for y in (-0.05, 0.05)] + [(0.0, 0.0, 0.06)]
+    bodies = "".join(
+        f'<body name="b{i}" pos="{x} {y} {z}"><freejoint/>'
+        f'<geom {kinds[i % 4]} mass="{1 + i % 3}"/></body>'
+        for i, (x, y, z) in enumerate(places)
+    )
+    world = World.from_string(scene(walls + bodies, 'gravity="0 0 -9.81"'), tool="b0")
+    contact = Contact(restitution=e, method=method, self_collision=rows)
+    ready = start(loose(world, contact), qvel=rng.standard_normal(6 * len(places)))
+    trace = advance(ready, 1500)
+    struck = trace["collisions"] > 0
+    assert struck.sum() > 20
+    scale = 0.5 * np.abs(full_inertia(ready)).max()
+    assert trace["impact_energy"].max() <= 1e-12 * max(scale, 1.0)
+    assert np.isfinite(trace["tool_position"]).all()
+    if e == 1.0 and method == "equality":
+        np.testing.assert_allclose(trace["impact_energy"], 0.0, atol=1e-9)
+
+
+def test_the_tools_contacts_are_kept_when_there_are_too_many() -> None:
+    """40 boxes on a floor make 160 contacts; 128 fit, and what is dropped is counted."""
+    boxes = "".join(
+        f'<body name="b{i}" pos="{i % 8 / 10} {i // 8 / 10} .0095"><freejoint/>'
+        '<geom type="box" size=".02 .02 .01" mass="1"/></body>'
+        for i in range(40)
+    )
+    floor = '<geom type="plane" size="5 5 .1"/>'
+    world = World.from_string(scene(floor + boxes, 'gravity="0 0 -9.81"'), tool="b39")
+    rows = advance(start(loose(world, Contact(4000, 60))), 400)
+    assert (rows["dropped"] == 160 - 128).all()
+    assert (rows["contacts"] == 4).all()
+    assert rows["depth"][-1] == pytest.approx(9.81 / 16000, rel=0.05)

@@ -1,0 +1,92 @@
+"""A tick allocates nothing: not from Numba's runtime, not from MuJoCo, not from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.core.runtime import _nrt_python as nrt
+from numba.core.runtime import rtsys
+
+from detent import Contact, Session, World
+from detent.hands import Sinusoid
+from detent.kernels.jit import JIT_ENABLED
+from detent.servo.loop import run_lockstep
+from detent.session import Prepared
+from lab import advance, start
+
+TICKS = 100_000
+HANDS = {
+    "corner": Sinusoid(force=(2.0, 3.0), torque=0.02, frequency=2.0),
+    "corner-3d": Sinusoid(force=(2.0, 3.0, 1.0), torque=(0.02, 0.01, 0.0), frequency=2.0),
+    "peg-in-hole": Sinusoid(force=(2.0, 3.0), torque=0.02, frequency=2.0, bias_force=(0, -0.5)),
+}
+
+
+def resident() -> int:
+    """Resident memory [bytes]."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
+
+
+@numba.njit
+def allocate() -> np.ndarray:
+    """What a tick must not do."""
+    return np.zeros(3)
+
+
+@pytest.fixture
+def counting() -> object:
+    """Numba's allocation counters, switched on."""
+    before = nrt.memsys_stats_enabled()
+    nrt.memsys_enable_stats()
+    yield None
+    if not before:
+        nrt.memsys_disable_stats()
+
+
+def ready_in(name: str, mode: str) -> Prepared:
+    session = Session(World.builtin(name), Contact(restitution=0.3, mode=mode))
+    ready = start(session, HANDS[name], ring=256)
+    rows = advance(ready, 200)
+    assert len(rows) == 200
+    return ready
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="plain Python allocates")
+@pytest.mark.parametrize("mode", ["impulse", "rigid"])
+@pytest.mark.parametrize("name", HANDS)
+def test_ticks_allocate_nothing(name: str, mode: str, counting: object) -> None:
+    ready = ready_in(name, mode)
+    allocate()
+    before = rtsys.get_allocation_stats()
+    done = run_lockstep(ready.servo, TICKS)
+    after = rtsys.get_allocation_stats()
+    assert done == TICKS
+    assert after == before
+    allocate()
+    assert rtsys.get_allocation_stats().alloc == after.alloc + 1  # the counter counts
+    rows = ready.servo.ring
+    assert np.isfinite(rows["tool_position"]).all()
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="plain Python allocates")
+def test_memory_stays_flat() -> None:
+    ready = ready_in("corner-3d", "impulse")
+    run_lockstep(ready.servo, TICKS // 10)
+    before = resident()
+    run_lockstep(ready.servo, 2 * TICKS)
+    assert resident() - before < 256 * 1024
+
+
+def test_preparing_again_and_again_gives_its_memory_back() -> None:
+    """A session may be run thousands of times in a sweep."""
+    session = Session(World.builtin("corner"))
+    for _ in range(20):
+        session.run(0.01)
+    before = resident()
+    for _ in range(100):
+        session.run(0.01)
+    assert resident() - before < 8 * 2**20

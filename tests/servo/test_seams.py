@@ -1,0 +1,126 @@
+"""Inner faces of a surface made of several boxes are not felt; real corners are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from detent import Contact, World
+from detent.hands import Constant
+from detent.servo.records import COLLIDING
+from lab import PLANAR, advance, loose, scene, start
+
+TILES = """<geom name="left" type="box" size=".05 .05 .05" pos="-.05 -.05 0"/>
+  <geom name="right" type="box" size=".05 .05 .05" pos=".05 -.05 0"/>"""
+
+
+def sliding_peg() -> tuple[World, list[float], tuple[float, ...]]:
+    body = (
+        f'<body name="peg" pos="-.05 .009 0">{PLANAR}<geom type="box" size=".02 .01 .01"/></body>'
+    )
+    return World.from_string(scene(TILES + body)), [0.1, 0.0, 0.0], (0.0, -8.0)
+
+
+def sliding_box() -> tuple[World, list[float], tuple[float, ...]]:
+    body = """<body name="box" pos="-.05 .009 0"><freejoint/>
+      <inertial pos="0 0 0" mass="2" diaginertia=".005 .005 .005"/>
+      <geom type="box" size=".02 .01 .01"/></body>"""
+    return World.from_string(scene(TILES + body)), [0.1, 0, 0, 0, 0, 0], (0.0, -16.0, 0.0)
+
+
+@pytest.mark.parametrize("mode", ["impulse", "penalty"])
+@pytest.mark.parametrize("make", [sliding_peg, sliding_box])
+def test_sliding_over_a_seam_is_not_felt(make: object, mode: str) -> None:
+    """Pressed 1 mm deep (K = 4 kN/m per contact), at 0.1 m/s, over two coplanar boxes."""
+    world, qvel, force = make()  # type: ignore[operator]
+    ready = start(loose(world, Contact(4000, 30, mode=mode)), Constant(force=force), qvel)
+    rows = advance(ready, 1000)
+    assert rows["tool_position"][-1, 0] == pytest.approx(0.05, abs=2e-3)
+    assert np.abs(rows["environment_wrench"][:, 0]).max() < 0.2
+    assert not (rows["state"] == COLLIDING).any()
+    assert rows["depth"].min() > 0.0004  # over both boxes there are twice as many contacts
+    assert rows["depth"].max() < 0.0015
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-7])
+def test_a_seam_with_a_hair_between_is_not_felt_either(gap: float) -> None:
+    _, qvel, force = sliding_peg()
+    tiles = TILES.replace('pos=".05 -', f'pos="{0.05 + gap} -')
+    body = (
+        f'<body name="peg" pos="-.05 .009 0">{PLANAR}<geom type="box" size=".02 .01 .01"/></body>'
+    )
+    world = World.from_string(scene(tiles + body))
+    rows = advance(start(loose(world, Contact(4000, 30)), Constant(force=force), qvel), 1000)
+    assert np.abs(rows["environment_wrench"][:, 0]).max() < 0.2
+
+
+CORNERS = {
+    "wall on the floor": (
+        '<geom name="floor" type="box" size=".2 .05 .05" pos="0 -.05 0"/>'
+        '<geom name="wall" type="box" size=".05 .1 .05" pos=".05 .1 0"/>'
+    ),
+    "wall beside the floor": (
+        '<geom name="floor" type="box" size=".1 .05 .05" pos="-.1 -.05 0"/>'
+        '<geom name="wall" type="box" size=".05 .2 .05" pos=".05 0 0"/>'
+    ),
+    "wall through the floor": (
+        '<geom name="floor" type="box" size=".2 .05 .05" pos="0 -.05 0"/>'
+        '<geom name="wall" type="box" size=".05 .2 .05" pos=".05 0 0"/>'
+    ),
+    "three boxes": (
+        '<geom name="floor" type="box" size=".1 .05 .05" pos="-.1 -.05 0"/>'
+        '<geom name="wall" type="box" size=".05 .1 .05" pos=".05 .1 0"/>'
+        '<geom name="block" type="box" size=".05 .05 .05" pos=".05 -.05 0"/>'
+    ),
+}
+PLANES = """<geom name="floor" type="plane" size="1 1 .1" zaxis="0 1 0"/>
+  <geom name="wall" type="plane" size="1 1 .1" zaxis="-1 0 0"/>"""
+
+
+def felt(statics: str, pose: list[float]) -> set[tuple[int, int]]:
+    """Directions in which a peg at this pose is pushed."""
+    body = f'<body name="peg">{PLANAR}<geom type="box" size=".02 .01 .01"/></body>'
+    ready = start(loose(World.from_string(scene(statics + body)).placed(pose)))
+    advance(ready, 1)
+    rows = ready.servo.rows
+    out = set()
+    for r in range(int(rows.tally[0])):
+        push = rows.jac[r, :2] / np.linalg.norm(rows.jac[r, :2])
+        assert np.abs(push).max() > 0.999, push
+        out.add(tuple(int(v) for v in np.round(push)))
+    return out
+
+
+def inside_corner(turn: float, depth: float) -> list[float]:
+    """A pose that reaches both walls of the corner at the origin by *depth*."""
+    c, s = np.cos(turn), np.sin(turn)
+    vertices = np.array([[x, y] for x in (-0.02, 0.02) for y in (-0.01, 0.01)])
+    turned = vertices @ np.array([[c, s], [-s, c]])
+    return [depth - turned[:, 0].max(), -depth - turned[:, 1].min(), turn]
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+@pytest.mark.parametrize("depth", [1e-5, 1e-4, 1e-3])
+@pytest.mark.parametrize("turn", [0.0, 0.01, -0.01, 0.3, -0.3, np.pi / 4])
+def test_a_corner_keeps_both_its_walls(corner: str, depth: float, turn: float) -> None:
+    pose = inside_corner(turn, depth)
+    assert felt(PLANES, pose) == {(-1, 0), (0, 1)}
+    assert felt(CORNERS[corner], pose) == {(-1, 0), (0, 1)}
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+def test_a_corner_pushes_back_in_both_directions(corner: str) -> None:
+    body = f'<body name="peg" pos="-.03 .02 0">{PLANAR}<geom type="box" size=".02 .01 .01"/></body>'
+    world = World.from_string(scene(CORNERS[corner] + body))
+    run = loose(world, Contact(4000, 30)).run(3.0, Constant(force=(2.0, -3.0)))
+    np.testing.assert_allclose(run["environment_wrench"][-1, :2], [-2.0, 3.0], atol=1e-3)
+    np.testing.assert_allclose(
+        run["tool_position"][-1, :2], [-0.02 + 1 / 4000, 0.01 - 1.5 / 4000], atol=1e-5
+    )
+
+
+def test_the_peg_in_hole_can_be_entered_and_leaned_against() -> None:
+    """Its floor is made of boxes; the walls of the hole must stay."""
+    world = World.builtin("peg-in-hole").placed([0.0, -0.07, 0.0])
+    run = loose(world, Contact(4000, 30)).run(2.0, Constant(force=(1.0, 0.0)))
+    np.testing.assert_allclose(run["environment_wrench"][-1, :2], [-1.0, 0.0], atol=1e-2)

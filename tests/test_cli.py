@@ -1,0 +1,123 @@
+"""The command line, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from detent.record.trace import Trace
+
+
+def detent(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "detent", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=300,
+    )
+
+
+def test_list_names_what_there_is() -> None:
+    done = detent("list", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert "peg-in-hole" in found["worlds"]
+    assert "corner-push" in found["experiments"]
+    assert "Inertial" in found["devices"]
+
+
+def test_run_prints_one_object_of_the_agreed_form() -> None:
+    done = detent("run", "corner-push", "--json", "--set", "gap_x=0.01")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert set(report) == {"experiment", "seed", "parameters", "metrics", "claims"}
+    assert report["parameters"]["gap_x"] == 0.01
+    assert set(report["claims"][0]) == {"id", "source", "text", "measured", "required", "passed"}
+
+
+def test_run_writes_figure_and_readable_traces(tmp_path: Path) -> None:
+    done = detent("run", "corner-push", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "corner-push.png").stat().st_size > 10_000
+    trace = Trace.load(tmp_path / "corner-push-iapb.arrow")
+    assert len(trace) == 4 * 512
+    out = detent("export", str(tmp_path / "corner-push-iapb.arrow"), "--to", "csv")
+    assert out.returncode == 0
+    first = (tmp_path / "corner-push-iapb.csv").read_text().splitlines()[0]
+    assert "device_position_0" in first
+
+
+def test_reproduce_writes_the_report(tmp_path: Path) -> None:
+    done = detent("reproduce", "corner-push-3d", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert [e["experiment"] for e in report["experiments"]] == ["corner-push-3d"]
+    assert "corner-push-3d.png" in (tmp_path / "report.html").read_text()
+
+
+def test_reproduce_fails_when_a_claim_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from detent import cli, experiments
+    from detent.experiments.protocol import Experiment, Result, at_most
+
+    wrong = at_most("id", "nowhere", "two is at most one", 2.0, 1.0)
+    fake = Experiment("fake", "X0", "a claim that fails", lambda: Result({}, [wrong]))
+    monkeypatch.setitem(experiments.EXPERIMENTS, "fake", fake)
+    done = CliRunner().invoke(cli.app, ["reproduce", "fake", "--out", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "two is at most one" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("run", "no-such"), "there is no experiment 'no-such'; known: corner-push"),
+        (("run", "corner-push", "--set", "gap_q=1"), "parameter of corner-push 'gap_q'"),
+        (("run", "corner-push", "--set", "gap_x=wide"), "gap_x = 'wide'"),
+        (("run", "corner-push", "--set", "gap_x"), "of the form NAME=VALUE"),
+        (("run", "corner-push", "--set", "gap_x=nan"), "gap_x"),
+        (("check", "no-such"), "no built-in world 'no-such'"),
+        (("check", "no-such.xml"), "there is no scene file"),
+        (("export", "no-such.arrow"), "there is no trace file"),
+        (("play", "corner", "--rate", "0"), "rate = 0.0"),
+        (("play", "corner", "--restitution", "2"), "restitution = 2.0"),
+        (("play", "corner", "--tool", "hammer"), "no body 'hammer'; known: peg"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    done = detent(*arguments)
+    words = " ".join(done.stderr.split())
+    assert done.returncode == 2
+    assert said in words
+    assert "Traceback" not in words
+
+
+def test_check_says_what_is_wrong(tmp_path: Path) -> None:
+    scene = tmp_path / "two.xml"
+    scene.write_text(
+        """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
+        <body name="a" pos="0 0 0.05"><freejoint/><geom name="ga" size="0.1"/></body>
+        <body name="b" pos="1 0 1"><joint type="hinge"/><geom size="0.1"/></body>
+        </worldbody></mujoco>"""
+    )
+    unnamed = detent("check", str(scene))
+    assert unnamed.returncode == 2
+    assert "2 things to hold; name one: a, b" in " ".join(unnamed.stderr.split())
+    done = detent("check", str(scene), "--tool", "a", "--json")
+    found = json.loads(done.stdout)
+    assert found["degrees_of_freedom"] == 7
+    assert found["contact_pairs_at_the_start"] == ["floor–ga"]
+    assert "overlap by 50 mm" in found["warnings"][0]
+
+
+def test_doctor_reports_the_timer() -> None:
+    found = json.loads(detent("doctor", "--json").stdout)
+    assert "µs" in found["timer at 4 kHz"]
