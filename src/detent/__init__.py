@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from detent.record.trace import Trace
     from detent.session import ForcePath, Session
     from detent.world.contact import Contact
+    from detent.world.friction import Friction
+    from detent.world.wall import Wall
     from detent.world.world import World
 
 __version__ = "0.1.0"
@@ -26,11 +28,13 @@ _HOMES = {
     "DetentError": "detent.errors",
     "Direct": "detent.coupling",
     "ForcePath": "detent.session",
+    "Friction": "detent.world.friction",
     "FourChannel": "detent.coupling",
     "Session": "detent.session",
     "Trace": "detent.record.trace",
     "UnilateralCoupler": "detent.coupling",
     "VirtualCoupler": "detent.coupling",
+    "Wall": "detent.world.wall",
     "World": "detent.world.world",
     "resolve_collision": "detent.collision",
 }
@@ -43,10 +47,12 @@ __all__ = [
     "Direct",
     "ForcePath",
     "FourChannel",
+    "Friction",
     "Session",
     "Trace",
     "UnilateralCoupler",
     "VirtualCoupler",
+    "Wall",
     "World",
     "devices",
     "hands",

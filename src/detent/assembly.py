@@ -10,6 +10,8 @@ from detent.coupling.gains import block_inertia
 from detent.devices.protocol import ImpedanceDevice
 from detent.errors import ParameterError
 from detent.hands import Constant, Hand, Impedance, Sinusoid
+from detent.kernels.friction import DEADBANDS, LAWS
+from detent.kernels.walls import WALLS
 from detent.servo import records
 from detent.servo.start import ToolStart, inertia_from, inverse_within
 from detent.world.contact import METHODS, MODES, SELF_COLLISIONS, STRATEGIES, Contact
@@ -64,6 +66,18 @@ def fill_contact(p: np.ndarray, contact: Contact) -> None:
     p["damping"] = contact.damping
     p["restitution"] = contact.restitution
     p["limit_frequency"] = LIMIT_FREQUENCY
+    wall, friction = contact.wall, contact.friction
+    p["wall"] = WALLS.index(wall.law)
+    p["wall_integral"] = wall.integral
+    p["wall_blocks"] = wall.blocks
+    p["wall_breakaway"] = wall.breakaway
+    p["friction"] = LAWS.index(friction.law)
+    p["friction_static"] = friction.static
+    p["friction_kinetic"] = friction.kinetic
+    p["friction_breakaway"] = friction.breakaway
+    p["friction_damping"] = friction.raw_damping
+    p["friction_dead_band"] = friction.dead_band
+    p["friction_literal"] = DEADBANDS.index(friction.deadband)
 
 
 def fill_hand(p: np.ndarray, hand: Hand | None) -> None:

@@ -34,7 +34,8 @@ def test_the_ideal_device_gets_the_wrench_unchanged() -> None:
 def test_the_cap_is_uniform() -> None:
     """TH 4.5.2, errata E8: the direction is kept, and no more is taken than needed."""
     cap = np.array([2.0, 3.0, 0.01])
-    run = corner(device=Inertial(limits=tuple(cap))).run(2.0, PUSH)
+    saturate = Contact(strategy="saturate")
+    run = corner(device=Inertial(limits=tuple(cap)), contact=saturate).run(2.0, PUSH)
     raw, sent = run["raw_wrench"][:, [0, 1, 5]], run["device_wrench"][:, [0, 1, 5]]
     with np.errstate(divide="ignore"):
         scale = np.minimum(1.0, (cap / np.abs(raw)).min(axis=1))
@@ -71,7 +72,7 @@ def test_filter_then_slew_then_cap() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"device": Inertial(limits=(2.0, 3.0, 0.01))},
+        {"device": Inertial(limits=(2.0, 3.0, 0.01)), "contact": Contact(strategy="saturate")},
         {"force_path": ForcePath(slew_force=50.0, slew_torque=0.5)},
         {"force_path": ForcePath(filter_hz=20.0)},
     ],

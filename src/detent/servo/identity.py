@@ -20,6 +20,12 @@ NO_ROW = -1
 
 
 @kernel
+def keeps_memory(p: np.ndarray) -> bool:
+    """Whether anything that was asked for needs contacts to be recognised."""
+    return p["friction"][0] != 0 or p["wall"][0] != 0 or p["rezero"][0] != 0
+
+
+@kernel
 def to_geom_frame(sc: Scene, geom: int, point: np.ndarray, out: np.ndarray) -> None:
     """out = Rᵀ (point − position) of a geom."""
     for k in range(3):

@@ -26,12 +26,18 @@ from detent.kernels.linalg import (
 )
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
+from detent.kernels.walls import wall_force
+from detent.servo.identity import keeps_memory, remember
 from detent.servo.records import (
     COLLIDING,
     IMPULSE,
+    MEMORY_STRUCK,
+    MEMORY_WALL,
+    MEMORY_ZERO,
     RIGID,
     STAGE_COLLIDE,
     STAGE_PROJECT,
+    STAGE_RUB,
     UNILATERAL,
     Motion,
     Rows,
@@ -96,23 +102,61 @@ def add_row_torque(rows: Rows, r: int, force: float, nv: int, out: np.ndarray) -
 
 
 @kernel
+def rezeroed(rows: Rows, r: int, colliding: bool) -> float:
+    """The separation from where the last collision of this contact ended (errata E9).
+
+    The spring starts unloaded there, and its zero returns with the body (as TH 6.4-6.5).
+    """
+    memory = rows.memory[r]
+    s = rows.separation[r]
+    if colliding:
+        memory[MEMORY_STRUCK] = 1.0
+    elif memory[MEMORY_STRUCK] != 0.0:
+        memory[MEMORY_STRUCK] = 0.0
+        memory[MEMORY_ZERO] = s
+    if s > memory[MEMORY_ZERO]:
+        memory[MEMORY_ZERO] = min(s, 0.0)
+    return s - memory[MEMORY_ZERO]
+
+
+@kernel
+def normal_force(sc: Scene, rows: Rows, r: int, s: float, p: np.ndarray) -> float:
+    """The force of a resting row: penalty, or a wall with a history."""
+    stiffness, damping = rows.stiffness[r], rows.damping[r]
+    if p["wall"][0] == 0 or rows.geom[r, 0] < 0:
+        return penalty_force(s, rows.velocity[r], stiffness, damping, p["clamp"][0])
+    return wall_force(
+        p["wall"][0],
+        s,
+        rows.velocity[r],
+        stiffness,
+        damping,
+        p["step"][0],
+        1.0 / dot(rows.jac[r], rows.response[r], sc.nv),
+        p["wall_integral"][0],
+        rows.restitution[r],
+        p["wall_blocks"][0],
+        p["wall_breakaway"][0],
+        p["clamp"][0],
+        rows.memory[r, MEMORY_WALL:],
+    )
+
+
+@kernel
 def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
-    """Penalty forces of all touching rows, except of groups that are colliding (TH 4.5)."""
+    """Normal forces of all touching rows, except of groups that are colliding (TH 4.5)."""
     bound_gains(sc, mo, rows, p["step"][0])
     for r in range(rows.tally[0]):
         rows.force[r] = 0.0
         if rows.separation[r] > 0.0:
             continue
-        if p["contact_mode"][0] == IMPULSE and rows.group_state[row_group(rows, r)] == COLLIDING:
-            continue
-        rows.force[r] = penalty_force(
-            rows.separation[r],
-            rows.velocity[r],
-            rows.stiffness[r],
-            rows.damping[r],
-            p["clamp"][0],
-        )
-        add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)
+        colliding = rows.group_state[row_group(rows, r)] == COLLIDING
+        s = rows.separation[r]
+        if p["rezero"][0] != 0:
+            s = rezeroed(rows, r, colliding)
+        if not colliding:
+            rows.force[r] = normal_force(sc, rows, r, s, p)
+            add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)
 
 
 @kernel
@@ -278,5 +322,9 @@ def react(s: Servo) -> None:
         step_rigid(s)
         return
     press_resting(s.scene, s.motion, s.rows, s.parameters)
+    if s.parameters["friction"][0] != 0:
+        call_stage(s.stages[STAGE_RUB], s)
     if mode == IMPULSE:
         strike_colliding(s)
+    if keeps_memory(s.parameters):
+        remember(s.rows)

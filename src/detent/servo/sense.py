@@ -19,7 +19,7 @@ from detent.kernels.contact import (
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import ltdl_factor, ltdl_solve
 from detent.kernels.vectors import clear_vector, copy_vector, dot
-from detent.servo.identity import recall
+from detent.servo.identity import keeps_memory, recall
 from detent.servo.records import (
     COLLIDING,
     FREE,
@@ -319,7 +319,7 @@ def sense(s: Servo) -> None:
     update_physics(s.scene, s.motion, p["step"][0])
     gather_contacts(s.scene, s.motion, s.rows, p)
     gather_limits(s.scene, s.rows, p)
-    if p["friction"][0] != 0 or p["wall"][0] != 0 or p["rezero"][0] != 0:
+    if keeps_memory(p):
         recall(s.scene, s.rows)
     respond(s.scene, s.motion, s.rows, p)
     classify_groups(s.scene, s.rows, p["contact_mode"][0], p["step"][0])

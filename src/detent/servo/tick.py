@@ -37,6 +37,7 @@ from detent.servo.records import (
     STAGE_LIMIT,
     STAGE_PROJECT,
     STAGE_REACT,
+    STAGE_RUB,
     STAGE_SENSE,
     STAGE_TICK,
     TICKS,
@@ -50,6 +51,7 @@ from detent.servo.records import (
     Servo,
 )
 from detent.servo.response import project_rigid, react, resolve_hits
+from detent.servo.rub import rub
 from detent.servo.sense import TOUCH, row_group, sense
 from detent.world.bridge import mj_integratePos
 
@@ -248,6 +250,7 @@ def compile_stages(servo: Servo) -> None:
         (STAGE_COLLIDE, resolve_hits),
         (STAGE_PROJECT, project_rigid),
         (STAGE_LIMIT, limit_response),
+        (STAGE_RUB, rub),
         (STAGE_REACT, react),
         (STAGE_COUPLE, couple),
         (STAGE_TICK, tick),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from detent.checks import fraction, not_negative, one_of
+from detent.world.friction import NO_FRICTION, Friction
+from detent.world.wall import PLAIN_WALL, Wall
 
 MODES = ("impulse", "penalty", "rigid")
 METHODS = ("complementarity", "equality")
@@ -40,6 +42,8 @@ class Contact:
     method: str = "complementarity"
     self_collision: str = "relative"
     clamp: bool = True  # a contact never pulls
+    friction: Friction = NO_FRICTION
+    wall: Wall = PLAIN_WALL  # normal force at rest
     strategy: str = "spread"  # where the device has limits (TH 4.5.2)
     limit: str = "total"  # what of the contact response is limited
 
