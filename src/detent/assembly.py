@@ -32,6 +32,7 @@ _COUPLINGS = {
 def fill_device(out: records.Device, device: ImpedanceDevice, start: ToolStart) -> None:
     """A simulated device at the hand point."""
     out.position[:] = start.position
+    out.seen[:] = start.position
     out.quaternion[:] = start.quaternion
     out.mask[:] = device.mask(start.mask)
     out.mass[:] = device.inertia(inertia_from(start.mobility, start.mask), out.mask)
@@ -42,6 +43,7 @@ def fill_device(out: records.Device, device: ImpedanceDevice, start: ToolStart) 
             "one in which the tool moves, or the device needs a mass and an inertia of its own",
         )
     out.mobility[:] = inverse_within(out.mass, out.mask)
+    out.twist[:] = out.mask * start.twist
 
 
 def fill_limits(p: np.ndarray, contact: Contact, device: ImpedanceDevice) -> None:
@@ -52,6 +54,9 @@ def fill_limits(p: np.ndarray, contact: Contact, device: ImpedanceDevice) -> Non
     p["limit"] = limits
     p["cap"] = np.inf if contact.strategy == "full" else limits
     p["delay_ticks"] = device.delay_ticks
+    for name in ("friction", "damping"):
+        p[f"device_{name}"] = getattr(device, name, (0.0, 0.0))
+    p["device_resolution"] = getattr(device, "resolution", 0.0)
 
 
 def fill_contact(p: np.ndarray, contact: Contact) -> None:

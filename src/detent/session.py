@@ -90,6 +90,9 @@ class Session:
         outside: ``"hold"`` the tool by a spring in directions that the device cannot move in,
             or leave it ``"free"`` there.
         rate: [Hz] of the servo in lockstep.
+        integrator: ``"symplectic"`` (velocity first: passive for undamped springs) or
+            ``"held"`` (positions move as under a force that is held for the step, as a real
+            device does: a sampled spring then gains energy).
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Session:
         force_path: ForcePath | None = None,
         outside: str = "hold",
         rate: float = 1000.0,
+        integrator: str = "symplectic",
     ) -> None:
         self.world = world
         self.contact = contact or Contact()
@@ -111,6 +115,7 @@ class Session:
         self.force_path = force_path or ForcePath()
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
         self.rate = positive("rate", rate)
+        self.integrator = one_of("integrator", integrator, records.INTEGRATORS)
 
     def run(
         self,
@@ -202,6 +207,7 @@ class Session:
             "start": self.world.qpos.tolist(),
             "rate": rate or self.rate,
             "outside": self.outside,
+            "integrator": self.integrator,
             "notes": notes or [],
         }
         for name in ("contact", "coupling", "device", "force_path"):
@@ -225,12 +231,14 @@ class Session:
             model.pair_gap[:] = np.maximum(model.pair_gap, RIGID_GAP)
         data = mujoco.MjData(model)
         data.qpos[:] = self.world.qpos
+        data.qvel[:] = self.world.qvel
         data.ctrl[:] = self.world.ctrl
         start = tool_at_start(self.world, model, data)
         motion, rows, work, device, clock = make_arrays(model, CAPACITY)
         p = np.zeros(1, records.PARAMETERS)
         notes: list[str] = []
         p["step"] = 1.0 / rate
+        p["integrator"] = records.INTEGRATORS.index(self.integrator)
         fill_device(device, self.device, start)
         fill_contact(p, self.contact)
         fill_limits(p, self.contact, self.device)

@@ -40,8 +40,11 @@ def test_every_claim_holds(result: corner.Result) -> None:
 
 def test_claims_fail_on_wrong_numbers(result: corner.Result) -> None:
     spoiled = {name: 10.0 * value for name, value in result.metrics.items()}
-    failed = [c.id for c in corner.corner_claims(spoiled, 0.0, True) if not c.passed]
-    assert {"X8.depth-pb-x", "X8.sustained-iapb-y"} <= set(failed)
+    claims = corner.corner_claims(spoiled, 0.0) + corner.number_claims(spoiled)
+    failed = [claim.id for claim in claims if not claim.passed]
+    assert {"X8.depth-pb-x", "X9.depth-iapb_spread-y", "X8.sustained-iapb-y"} <= set(failed)
+    equal = dict.fromkeys(result.metrics, 1.0)
+    assert not any(claim.passed for claim in corner.order_claims(equal))
 
 
 def test_tilt_and_delay_are_parameters() -> None:

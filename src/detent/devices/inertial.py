@@ -1,4 +1,4 @@
-"""A simulated impedance device that is nothing but inertia."""
+"""A simulated impedance device: an inertia, ideal unless told otherwise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detent.checks import one_of, positive
+from detent.checks import not_negative, one_of, positive, vector
 from detent.devices.protocol import SUBSPACES
 from detent.errors import ParameterError
 
@@ -26,6 +26,9 @@ class Inertial:
     subspace: str | None = None  # planar, translational or full; None = the tool's
     delay_ticks: int = 0  # [ticks]
     limits: Sequence[float] | None = None  # three (x, y, θ) or six [N, N·m]
+    friction: tuple[float, float] = (0.0, 0.0)  # [N, N·m] Coulomb, in translation and rotation
+    damping: tuple[float, float] = (0.0, 0.0)  # [N·s/m, N·m·s/rad]
+    resolution: float = 0.0  # [m] of its encoders
 
     def __post_init__(self) -> None:
         for name in ("mass", "rotational_inertia"):
@@ -37,6 +40,10 @@ class Inertial:
             raise ParameterError(
                 "delay_ticks", self.delay_ticks, f"a whole number from 0 to {MOST_DELAY}"
             )
+        for name in ("friction", "damping"):
+            for value in vector(f"device {name}", getattr(self, name), (2,)):
+                not_negative(f"device {name}", value)
+        not_negative("device resolution", self.resolution)
         self.cap()
 
     def mask(self, tool_mask: np.ndarray) -> np.ndarray:

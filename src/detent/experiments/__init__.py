@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from detent.errors import UnknownNameError
-from detent.experiments import corner
+from detent.experiments import corner, corner_3d, corner_device, limits
 from detent.experiments.protocol import Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {e.name: e for e in (*corner.EXPERIMENTS,)}
+_FAMILIES = (corner, corner_3d, corner_device, limits)
+
+EXPERIMENTS: dict[str, Experiment] = {e.name: e for family in _FAMILIES for e in family.EXPERIMENTS}
 
 
 def find(name: str) -> Experiment:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from detent.coupling import Coupling
+from detent.coupling.couplers import TABLE_4_1_COUPLER
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import Inertial
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
@@ -25,11 +29,52 @@ WALL_X, WALL_Y = 0.08, -0.08  # [m] of the world "corner"
 SECONDS = 4.0
 SETTLED = 0.2e-3  # [m]
 
-METHODS = {"ideal": "rigid", "iapb": "impulse", "pb": "penalty"}
-LABELS = {"ideal": "ideal (rigid)", "iapb": "IAPB (impulses + penalty)", "pb": "PB (penalty)"}
 
-# peak penetration of an independent simulation of this set-up (catalogue X8) [m]
-REFERENCE = {"iapb": (0.079e-3, 0.128e-3), "pb": (0.923e-3, 1.613e-3)}
+@dataclass(frozen=True)
+class Method:
+    """One way of rendering the corner: what it is called, its contact and coupling."""
+
+    label: str
+    contact: Contact
+    coupling: Coupling = TABLE_4_1
+    limited: bool = False
+
+
+# the figures are the literal, glued collisions (errata B7)
+WALL = Contact(4000.0, 30.0, 0.0, method="equality")
+LIMITS = (15.0, 15.0, 1.0)  # [N, N, N·m] TH 4.5.2
+
+METHODS = {
+    "ideal": Method("ideal (rigid)", replace(WALL, mode="rigid")),
+    "iapb": Method("IAPB (impulses + penalty)", WALL),
+    "pb": Method("PB (penalty)", replace(WALL, mode="penalty")),
+    "cb_uc": Method("CB$_{uc}$ (rigid, unilateral coupler)", WALL, TABLE_4_1_COUPLER),
+    "pb_limited": Method(
+        "PB, limited", replace(WALL, mode="penalty", strategy="scale"), limited=True
+    ),
+    "iapb_spread": Method("IAPB, spread", WALL, limited=True),
+    "iapb_spread_literal": Method(
+        "IAPB, spread (collisions only)", replace(WALL, limit="collision_only"), limited=True
+    ),
+    "iapb_spread_rezeroed": Method(
+        "IAPB, spread (spring re-zeroed)", replace(WALL, limit="rezero"), limited=True
+    ),
+    "iapb_scaled": Method("IAPB, scaled", replace(WALL, strategy="scale"), limited=True),
+    "iapb_saturated": Method("IAPB, saturated", replace(WALL, strategy="saturate"), limited=True),
+}
+BEST = ("ideal", "iapb", "pb", "cb_uc")  # TH Fig 4.15
+STRATEGIES = ("ideal", "iapb", "iapb_spread", "iapb_scaled", "iapb_saturated")  # TH Fig 4.18
+RENDERED = ("ideal", "iapb_spread", "pb", "cb_uc")  # TH Fig 4.19
+
+# peak penetration of an independent simulation of this set-up (catalogue X8, X9) [m]
+REFERENCE = {
+    "iapb": (0.079e-3, 0.128e-3),
+    "pb": (0.923e-3, 1.613e-3),
+    "cb_uc": (1.958e-3, 3.379e-3),
+    "iapb_spread": (0.440e-3, 1.361e-3),
+    "iapb_scaled": (0.814e-3, 1.551e-3),
+    "iapb_saturated": (1.186e-3, 2.270e-3),
+}
 
 
 def extent(angle: np.ndarray | float) -> tuple[Any, Any]:
@@ -88,34 +133,29 @@ def push_into_corner(
     start = (WALL_X - gap_x - wide, WALL_Y + gap_y + high, tilt)
     world = World.builtin("corner").placed(start)
     traces, metrics = {}, Metrics()
-    for method, mode in METHODS.items():
-        session = Session(
-            world,
-            # the figures are the literal, glued collisions (errata B7)
-            Contact(4000.0, 30.0, 0.0, mode=mode, method="equality"),
-            TABLE_4_1,
-            Inertial(delay_ticks=delay_ticks),
-            rate=RATE,
-        )
-        traces[method] = session.run(SECONDS, Constant(FORCE))
-        metrics |= corner_metrics(method, traces[method])
+    for name, method in METHODS.items():
+        device = Inertial(delay_ticks=delay_ticks, limits=LIMITS if method.limited else None)
+        session = Session(world, method.contact, method.coupling, device, rate=RATE)
+        traces[name] = session.run(SECONDS, Constant(FORCE))
+        metrics |= corner_metrics(name, traces[name])
     documented = (gap_x, gap_y, tilt, delay_ticks) == (0.02, 0.05, 0.0, 0)
-    claims = corner_claims(metrics, tilt, documented)
+    claims = corner_claims(metrics, tilt)
+    if documented:
+        claims += order_claims(metrics) + number_claims(metrics)
     return Result(metrics, claims, traces, partial(draw_corner, traces))
 
 
-def corner_claims(m: Metrics, tilt: float, documented: bool) -> list[Claim]:
-    """TH 4.5.1 and the independent numbers of the catalogue."""
-    source = "TH Fig 4.15"
+def corner_claims(m: Metrics, tilt: float) -> list[Claim]:
+    """What holds in this corner whatever the start: TH 4.5.1."""
     claims = []
-    for axis in "xy":
-        ratio = m[f"iapb.peak_penetration_{axis}"] / max(m[f"pb.peak_penetration_{axis}"], 1e-12)
+    for i, axis in enumerate("xy"):
+        depth = {name: m[f"{name}.peak_penetration_{axis}"] for name in METHODS}
         claims.append(
             at_most(
                 f"X8.less-{axis}",
-                source,
+                "TH Fig 4.15",
                 f"impulses penetrate less than penalties in {axis} (ratio)",
-                ratio,
+                depth["iapb"] / max(depth["pb"], 1e-12),
                 0.3,
             )
         )
@@ -123,205 +163,116 @@ def corner_claims(m: Metrics, tilt: float, documented: bool) -> list[Claim]:
             claims.append(
                 at_most(
                     f"X8.ideal-{axis}",
-                    source,
+                    "TH Fig 4.15",
                     f"the ideal peg does not enter the wall in {axis}",
-                    m[f"ideal.peak_penetration_{axis}"],
+                    depth["ideal"],
                     1e-9,
                     "m",
                 )
             )
-        i = "xy".index(axis)
-        for method in METHODS:
+        for name in ("ideal", "iapb", "pb", "cb_uc", "iapb_spread"):
             claims.append(
                 within(
-                    f"X8.sustained-{method}-{axis}",
+                    f"X8.sustained-{name}-{axis}",
                     "TH Fig 4.16",
-                    f"{LABELS[method]}: the sustained force balances the hand in {axis}",
-                    m[f"{method}.sustained_force_{axis}"],
+                    f"{METHODS[name].label}: the sustained force balances the hand in {axis}",
+                    m[f"{name}.sustained_force_{axis}"],
                     -FORCE[i],
                     0.01,
                     "N",
                 )
             )
-        for method, depths in REFERENCE.items() if documented else ():
+    return claims
+
+
+def order_claims(m: Metrics) -> list[Claim]:
+    """How the documents order the methods: TH Fig 4.15 to 4.21."""
+    claims = []
+    for axis in "xy":
+        for id_, source, names in (
+            ("X8.order", "TH Fig 4.15", ("iapb", "pb", "cb_uc")),
+            ("X9.order", "TH Fig 4.18", ("iapb", "iapb_spread", "iapb_scaled", "iapb_saturated")),
+            ("X10.order", "TH Fig 4.19", ("iapb_spread", "pb", "cb_uc")),
+        ):
+            depths = [m[f"{name}.peak_penetration_{axis}"] for name in names]
+            text = f"penetration in {axis}: " + " < ".join(METHODS[n].label for n in names)
+            steps = [b / a for a, b in pairwise(depths)]
             claims.append(
-                within(
-                    f"X8.depth-{method}-{axis}",
-                    "catalogue X8",
-                    f"{LABELS[method]}: peak penetration in {axis}",
-                    m[f"{method}.peak_penetration_{axis}"],
-                    depths[i],
-                    0.15,
-                    "m",
-                )
+                holds(f"{id_}-{axis}", source, text, min(steps), "each ratio > 1", min(steps) > 1.0)
             )
-    less = m["iapb.energy_after_contact"] < m["pb.energy_after_contact"]
+    for id_, source, first, second in (
+        ("X8.energy-pb", "TH Fig 4.17", "iapb", "pb"),
+        ("X8.energy-cb", "TH Fig 4.17", "iapb", "cb_uc"),
+        ("X10.energy", "TH Fig 4.21", "iapb_spread", "pb"),
+    ):
+        kept, other = m[f"{first}.energy_after_contact"], m[f"{second}.energy_after_contact"]
+        text = f"the hand keeps less energy at first contact: {METHODS[first].label}"
+        required = f"< {other:.4g} ({METHODS[second].label})"
+        claims.append(holds(id_, source, text, kept, required, kept < other))
+    peak, other = m["iapb_spread.peak_force_y"], m["pb.peak_force_y"]
+    text = "the wrench peaks are larger with impulses than with penalties"
     claims.append(
-        holds(
-            "X8.energy",
-            "TH Fig 4.17",
-            "impulses take more kinetic energy at first contact than penalties",
-            m["iapb.energy_after_contact"],
-            f"< {m['pb.energy_after_contact']:.4g} (PB)",
-            less,
-        )
+        holds("X10.peaks", "TH Fig 4.20", text, peak, f"> {other:.4g} N (PB)", peak > other)
     )
     return claims
+
+
+def number_claims(m: Metrics) -> list[Claim]:
+    """Against the independent simulation of the catalogue."""
+    return [
+        within(
+            f"{'X9' if METHODS[name].limited else 'X8'}.depth-{name}-{axis}",
+            "catalogue X8, X9",
+            f"{METHODS[name].label}: peak penetration in {axis}",
+            m[f"{name}.peak_penetration_{axis}"],
+            depths[i],
+            0.15,
+            "m",
+        )
+        for name, depths in REFERENCE.items()
+        for i, axis in enumerate("xy")
+    ]
 
 
 def draw_corner(traces: dict[str, Trace], path: Path) -> Any:
-    """Trajectories, force and energy, in the form of TH Fig 4.15 to 4.17."""
+    """Trajectories, force and energy, in the form of TH Fig 4.15 to 4.21."""
     fig, axes = figure(
-        2, 2, (11, 8), "Corner push (TH Fig 4.15–4.17): a 2 kg peg, 0.32 N and −0.4 N"
+        3, 2, (12, 12), "Corner push (TH Fig 4.15–4.21): a 2 kg peg, 0.32 N and −0.4 N"
     )
-    (path_ax, depth_ax), (force_ax, energy_ax) = axes
-    for method, trace in traces.items():
-        style: dict[str, Any] = {
-            "color": METHOD_COLOURS[method],
-            "label": LABELS[method],
-            "lw": 1.4,
-        }
-        x, y = 1e3 * trace["device_position"][:, :2].T
-        time = trace["time"]
-        path_ax.plot(x, y, **style)
-        depth = 1e3 * np.maximum(penetrations(trace)[1], 0.0)
-        depth_ax.plot(time, depth, **style)
-        force_ax.plot(time, trace["device_wrench"][:, 0], **style)
-        energy_ax.plot(time, 1e3 * trace["device_energy"], **style)
-    zoom = path_ax.inset_axes((0.13, 0.1, 0.4, 0.42))
-    for method, trace in traces.items():
-        x, y = 1e3 * trace["device_position"][:, :2].T
-        zoom.plot(x, y, color=METHOD_COLOURS[method], lw=1.2)
-    zoom.set_xlim(58.6, 60.2)
-    zoom.set_ylim(-71.3, -68.9)
-    zoom.tick_params(labelsize=7)
-    zoom.set_title("the corner", fontsize=8)
-    path_ax.set(xlabel="device x [mm]", ylabel="device y [mm]")
-    depth_ax.set(xlabel="time [s]", ylabel="penetration of the floor [mm]", xlim=(0.6, 1.6))
-    force_ax.set(xlabel="time [s]", ylabel="force on the device, x [N]", xlim=(0.4, 1.2))
-    force_ax.set_yscale("symlog", linthresh=0.5)
-    energy_ax.set(xlabel="time [s]", ylabel="kinetic energy of the hand [mJ]", xlim=(0.0, 1.6))
-    for ax in (path_ax, depth_ax, force_ax, energy_ax):
-        ax.legend(fontsize=8, frameon=False)
-    return save(fig, path)
-
-
-FORCE_3D = (0.32, 0.36, -0.4)  # [N]
-HALF_3D = np.array([0.021, 0.015, 0.0105])  # [m]
-WALLS_3D = np.array([0.08, 0.08, 0.08])  # [m] distance of the planes from the origin
-SIGNS_3D = np.array([1.0, 1.0, -1.0])  # towards which side the planes lie
-GAPS_3D = np.array([0.02, 0.035, 0.05])  # [m]
-
-
-def push_into_corner_3d(tilt: float = 0.0) -> Result:
-    """A free box pushed into a corner of three planes; tilt [rad] about x + y + z."""
-    half = tilt / 2.0
-    turn = np.array([np.cos(half), *(np.sin(half) / np.sqrt(3.0) * np.ones(3))])
-    start = np.concatenate([SIGNS_3D * (WALLS_3D - GAPS_3D - HALF_3D), turn])
-    world = World.builtin("corner-3d").placed(start)
-    traces, metrics = {}, Metrics()
-    for method, mode in METHODS.items():
-        session = Session(world, Contact(4000.0, 30.0, 0.0, mode=mode), rate=RATE)
-        trace = traces[method] = session.run(SECONDS, Constant(FORCE_3D))
-        depth = SIGNS_3D * trace["device_position"] + HALF_3D - WALLS_3D
-        for i, axis in enumerate("xyz"):
-            metrics[f"{method}.peak_penetration_{axis}"] = float(max(depth[:, i].max(), 0.0))
-            metrics[f"{method}.sustained_force_{axis}"] = float(trace["device_wrench"][-1, i])
-        metrics[f"{method}.peak_contacts"] = float(trace["contacts"].max())
-        metrics[f"{method}.worst_impact_energy"] = float(trace["impact_energy"].max())
-    return Result(metrics, claims_3d(metrics, tilt), traces, partial(draw_corner_3d, traces))
-
-
-def claims_3d(m: Metrics, tilt: float) -> list[Claim]:
-    """The planar claims, in space."""
-    source = "beyond TH 4.5 (B11)"
-    claims = []
-    for i, axis in enumerate("xyz"):
-        claims.append(
-            within(
-                f"X8-3d.sustained-{axis}",
-                source,
-                f"IAPB: the sustained force balances the hand in {axis}",
-                m[f"iapb.sustained_force_{axis}"],
-                -FORCE_3D[i],
-                0.02,
-                "N",
-            )
-        )
-        if tilt == 0.0:
-            ratio = m[f"iapb.peak_penetration_{axis}"] / m[f"pb.peak_penetration_{axis}"]
-            claims.append(
-                at_most(
-                    f"X8-3d.less-{axis}",
-                    source,
-                    f"impulses penetrate less than penalties in {axis} (ratio)",
-                    ratio,
-                    0.3,
-                )
-            )
-            claims.append(
-                at_most(
-                    f"X8-3d.ideal-{axis}",
-                    source,
-                    f"the ideal box does not enter the wall in {axis}",
-                    m[f"ideal.peak_penetration_{axis}"],
-                    1e-9,
-                    "m",
-                )
-            )
-    claims.append(
-        at_most(
-            "X8-3d.passive",
-            source,
-            "no collision raises the kinetic energy",
-            m["iapb.worst_impact_energy"],
-            1e-12,
-            "J",
-        )
-    )
-    if tilt == 0.0:
-        claims.append(
-            holds(
-                "X8-3d.contacts",
-                source,
-                "three faces of four vertices rest in the corner",
-                m["iapb.peak_contacts"],
-                "= 12",
-                m["iapb.peak_contacts"] == 12,
-            )
-        )
-    return claims
-
-
-def draw_corner_3d(traces: dict[str, Trace], path: Path) -> Any:
-    """Position along each axis, and its force."""
-    fig, axes = figure(2, 3, (12, 6.5), "Corner push in space: a free 2 kg box and three planes")
-    for method, trace in traces.items():
-        for i, axis in enumerate("xyz"):
+    for column, names in enumerate((BEST, RENDERED)):
+        for name in names:
+            trace, time = traces[name], traces[name]["time"]
             style: dict[str, Any] = {
-                "color": METHOD_COLOURS[method],
-                "label": LABELS[method],
-                "lw": 1.3,
-            }
-            depth = SIGNS_3D[i] * trace["device_position"][:, i] + HALF_3D[i] - WALLS_3D[i]
-            axes[0, i].plot(trace["time"], 1e3 * np.maximum(depth, 0.0), **style)
-            axes[1, i].plot(trace["time"], trace["device_wrench"][:, i], **style)
-            axes[0, i].set_title(f"{axis} axis", fontsize=9)
+                "color": METHOD_COLOURS[name], "label": METHODS[name].label, "lw": 1.4,
+            }  # fmt: skip
+            x, y = 1e3 * trace["device_position"][:, :2].T
+            axes[0, column].plot(x, y, **style)
+            axes[1, column].plot(time, trace["device_wrench"][:, 0], **style)
+            if column == 0:
+                axes[2, 0].plot(time, 1e3 * trace["device_energy"], **style)
+    for name in STRATEGIES:
+        label = METHODS[name].label
+        depth = 1e3 * np.maximum(penetrations(traces[name])[1], 0.0)
+        axes[2, 1].plot(
+            traces[name]["time"],
+            depth,
+            color=METHOD_COLOURS[name],
+            label=label,
+            lw=1.4,
+        )
+    axes[0, 0].set_title("full impulses (Fig 4.15): path of the hand", fontsize=9)
+    axes[0, 1].set_title("limited to 15 N (Fig 4.19): path of the hand", fontsize=9)
+    axes[2, 1].set_title("limit strategies (Fig 4.18): penetration of the floor", fontsize=9)
     for ax in axes[0]:
-        ax.set(xlabel="time [s]", ylabel="penetration [mm]", xlim=(0.3, 2.0))
-        ax.legend(fontsize=7, frameon=False)
+        ax.set(xlabel="device x [mm]", ylabel="device y [mm]", xlim=(53, 61.5), ylim=(-73.5, -42))
     for ax in axes[1]:
-        ax.set(xlabel="time [s]", ylabel="force on the device [N]", xlim=(0.3, 2.0))
+        ax.set(xlabel="time [s]", ylabel="force on the device, x [N]", xlim=(0.4, 1.2))
         ax.set_yscale("symlog", linthresh=0.5)
+    axes[2, 0].set(xlabel="time [s]", ylabel="kinetic energy of the hand [mJ]", xlim=(0.0, 1.6))
+    axes[2, 1].set(xlabel="time [s]", ylabel="penetration [mm]", xlim=(0.65, 1.3))
+    for ax in axes.flat:
+        ax.legend(fontsize=7, frameon=False)
     return save(fig, path)
 
 
-EXPERIMENTS = (
-    Experiment("corner-push", "X8", "A peg pushed into a corner", push_into_corner),
-    Experiment(
-        "corner-push-3d",
-        "X8, B11",
-        "A free box pushed into a corner of three planes",
-        push_into_corner_3d,
-    ),
-)
+EXPERIMENTS = (Experiment("corner-push", "X8-X10", "A peg pushed into a corner", push_into_corner),)

@@ -25,6 +25,8 @@ METHOD_COLOURS = {
     "iapb_spread": SKY,
     "iapb_scaled": PINK,
     "iapb_saturated": RED,
+    "iapb_spread_literal": PINK,
+    "iapb_spread_rezeroed": GREEN,
 }
 AXES = ("x", "y", "z")
 

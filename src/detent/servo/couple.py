@@ -10,11 +10,13 @@ from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite, slew_scale, uniform_scale
 from detent.kernels.linalg import ltdl_solve, psd_pinv_solve
 from detent.kernels.so3 import integrate_quaternion, rotate, rotation_error
+from detent.kernels.vectors import dot
 from detent.servo.records import (
     ALTERED,
     DIRECT,
     FAULT,
     FOUR_CHANNEL,
+    HELD,
     IMPEDANCE_HAND,
     NO_FAULT,
     SINUSOID_HAND,
@@ -114,7 +116,7 @@ def coordinate(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
     .. math:: F = K (x_{device} - x_{tool}) + B (\dot x_{device} - \dot x_{tool})
     """
     error, held = mo.hand6[2], mo.hand6[3]
-    pose_error(de.position, de.quaternion, mo.point, sc.xquat[sc.held_body], error)
+    pose_error(de.seen, de.quaternion, mo.point, sc.xquat[sc.held_body], error)
     pose_error(mo.start[0:3], mo.start[3:7], mo.point, sc.xquat[sc.held_body], held)
     strength = 0.0
     for i in range(3):
@@ -137,7 +139,7 @@ def follow_device(sc: Scene, mo: Motion, de: Device, step: float) -> None:
     .. math:: \dot q \leftarrow \dot q + \bar J_h ((x_{device} - x_{tool}) / T - J_h \dot q)
     """
     want, push = mo.hand6[2], mo.hand6[3]
-    pose_error(de.position, de.quaternion, mo.point, sc.xquat[sc.held_body], want)
+    pose_error(de.seen, de.quaternion, mo.point, sc.xquat[sc.held_body], want)
     for i in range(6):
         twist = 0.0
         for j in range(sc.nv):
@@ -218,22 +220,52 @@ def force_path(de: Device, ck: Clock, p: np.ndarray) -> bool:
 
 
 @kernel
+def slow_down(velocity: np.ndarray, mobility: float, friction: float, step: float) -> None:
+    """Coulomb friction of a device, implicit: it stops what it can stop within the step."""
+    speed = math.sqrt(dot(velocity, velocity, 3))
+    taken = friction * mobility * step
+    keep = 0.0 if speed <= taken else 1.0 - taken / speed
+    for i in range(3):
+        velocity[i] *= keep
+
+
+@kernel
 def integrate_device(de: Device, ck: Clock, p: np.ndarray) -> None:
-    """A purely inertial device, velocity first, with the wrench of delay_ticks before."""
+    """A mass with friction, velocity first, under the wrench of delay_ticks before.
+
+    With the held integrator it moves as a real mass does under a force that is held for the
+    step: x⁺ = x + T (v + v⁺)/2.
+    """
     step = p["step"][0]
     size = de.delayed.shape[0]
     now = ck.counts[TICKS]
     for i in range(6):
         de.delayed[now % size, i] = de.wrench[i]
     old = now - p["delay_ticks"][0]
+    share = 0.5 if p["integrator"][0] == HELD else 0.0  # of the old velocity
     for i in range(6):
         total = 0.0
         for k in range(6):
             felt = de.delayed[old % size, k] if old >= 0 else 0.0
-            total += de.mobility[i, k] * (felt + de.hand[k])
+            drag = p["device_damping"][0, k // 3] * de.twist[k]
+            total += de.mobility[i, k] * (felt + de.hand[k] - drag)
         de.acceleration[i] = total
     for i in range(6):
+        de.mean[i] = share * de.twist[i]
         de.twist[i] += step * de.acceleration[i]
+    slow_down(de.twist[0:3], de.mobility[0, 0], p["device_friction"][0, 0], step)
+    slow_down(de.twist[3:6], de.mobility[5, 5], p["device_friction"][0, 1], step)
+    for i in range(6):
+        de.mean[i] += (1.0 - share) * de.twist[i]
     for i in range(3):
-        de.position[i] += step * de.twist[i]
-    integrate_quaternion(de.quaternion, de.twist[3:6], step)
+        de.position[i] += step * de.mean[i]
+    integrate_quaternion(de.quaternion, de.mean[3:6], step)
+
+
+@kernel
+def read_encoders(de: Device, resolution: float) -> None:
+    """The position as it is measured: rounded to the resolution."""
+    for i in range(3):
+        de.seen[i] = de.position[i]
+        if resolution > 0.0:
+            de.seen[i] = resolution * math.floor(de.position[i] / resolution + 0.5)

@@ -30,6 +30,9 @@ NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND = range(3)
 FREE, COLLIDING, RESTING = range(3)
 
 # Why the servo stopped.
+INTEGRATORS = ("symplectic", "held")
+SYMPLECTIC, HELD = range(2)
+
 FAULTS = ("none", "the wrench for the device is not finite", "the world's motion is not finite")
 NO_FAULT, WRENCH_NOT_FINITE, WORLD_NOT_FINITE = range(3)
 
@@ -73,6 +76,10 @@ PARAMETERS = np.dtype(
         ("collisions_only", "i8"),  # literal TH 4.5.2: only impulses are limited (errata E9)
         ("rezero", "i8"),  # the other remedy of errata E9
         ("limit", "f8", 6),  # [N, N·m] of the environment's wrench, inf = none
+        ("integrator", "i8"),  # velocity first, or positions as under a held force
+        ("device_friction", "f8", 2),  # [N, N·m] Coulomb
+        ("device_damping", "f8", 2),  # [N·s/m, N·m·s/rad]
+        ("device_resolution", "f8"),  # [m] of the encoders, 0 = exact
         ("delay_ticks", "i8"),  # [ticks] of a simulated device
         ("filter_blend", "f8"),  # [-] 1 = no filter
         ("slew", "f8", 2),  # [N/tick, N·m/tick], inf = off
@@ -237,12 +244,14 @@ class Device(Struct):
     """A simulated impedance device, and the wrench on its way to it."""
 
     position: np.ndarray  # (3,)
+    seen: np.ndarray  # (3,) the position as the encoders see it
     quaternion: np.ndarray  # (4,)
     twist: np.ndarray  # (6,)
     mass: np.ndarray  # (6, 6)
     mobility: np.ndarray  # (6, 6) M⁻¹ in the subspace, zero outside
     mask: np.ndarray  # (6,) 1 inside the device's motion subspace
     acceleration: np.ndarray  # (6,)
+    mean: np.ndarray  # (6,) velocity that moves it within the step
     wrench: np.ndarray  # (6,) to the device
     raw: np.ndarray  # (6,) before the force path
     filtered: np.ndarray  # (6,)

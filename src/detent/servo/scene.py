@@ -153,8 +153,8 @@ def make_arrays(
         constrained=a(1, whole), group_restitution=a(model.ntree),
     )  # fmt: skip
     device = Device(
-        position=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
-        mask=a(6), acceleration=a(6), wrench=a(6), raw=a(6), filtered=a(6), hand=a(6),
+        position=a(3), seen=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
+        mask=a(6), acceleration=a(6), mean=a(6), wrench=a(6), raw=a(6), filtered=a(6), hand=a(6),
         environment=a(6), delayed=a((MAX_DELAY + 1, 6)),
     )  # fmt: skip
     clock = Clock(

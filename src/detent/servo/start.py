@@ -20,6 +20,7 @@ class ToolStart(NamedTuple):
     quaternion: np.ndarray  # (4,) of the held link
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹ = J_h D⁻¹ J_hᵀ
     mask: np.ndarray  # (6,) the tool's motion subspace: planar or full
+    twist: np.ndarray  # (6,) of the hand point
 
 
 def tool_at_start(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> ToolStart:
@@ -40,6 +41,7 @@ def tool_at_start(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> T
         data.xquat[world.held].copy(),
         jac @ response.T,
         _PLANE.copy() if planar else np.ones(6),
+        jac @ data.qvel,
     )
 
 

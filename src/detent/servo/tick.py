@@ -20,6 +20,7 @@ from detent.servo.couple import (
     hand_wrench,
     integrate_device,
     map_to_hand,
+    read_encoders,
     update_hand_point,
 )
 from detent.servo.exchange import latest
@@ -28,6 +29,7 @@ from detent.servo.records import (
     DIRECT,
     FAULT,
     FOUR_CHANNEL,
+    HELD,
     NO_FAULT,
     RIGID,
     SCALE,
@@ -101,14 +103,19 @@ def integrate_world(s: Servo) -> None:
     for j in range(sc.nv):
         mo.torque[j] += mo.penalty[j]
     ltdl_solve(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.torque)
+    held = p["integrator"][0] == HELD
     for j in range(sc.nv):
+        mo.scratch[j] = sc.qvel[j]
         sc.qvel[j] = mo.velocity[j] + step * mo.torque[j]
     kind = p["coupling"][0]
     if kind in (DIRECT, UNILATERAL):
+        read_encoders(de, p["device_resolution"][0])
         follow_device(sc, mo, de, step)
     if kind == UNILATERAL:
         hold_back(s)
-    mj_integratePos(sc.model, sc.qpos.ctypes.data, sc.qvel.ctypes.data, step)
+    for j in range(sc.nv):  # as under a force that is held for the step
+        mo.scratch[j] = 0.5 * (mo.scratch[j] + sc.qvel[j]) if held else sc.qvel[j]
+    mj_integratePos(sc.model, sc.qpos.ctypes.data, mo.scratch.ctypes.data, step)
 
 
 @kernel
@@ -196,6 +203,7 @@ def check_world(mo: Motion, ck: Clock) -> None:
 def approach(s: Servo) -> None:
     """The tick before contact: hand, position channels, smooth torques."""
     sc, mo, de, p = s.scene, s.motion, s.device, s.parameters
+    read_encoders(de, p["device_resolution"][0])
     update_hand_point(sc, mo)
     hand_wrench(de, s.target, p, s.clock.counts[TICKS] * p["step"][0], de.hand)
     copy_vector(sc.qvel, mo.velocity)

@@ -66,6 +66,7 @@ class World:
         self.point = _point(point, self.model.body_ipos[self.held])
         self.properties = _properties(self.model, properties or {})
         self.qpos = self.model.qpos0.copy()
+        self.qvel = np.zeros(self.model.nv)
         self.ctrl = np.zeros(self.model.nu)
 
     @classmethod
@@ -115,10 +116,16 @@ class World:
         """The name of a body, ``#id`` if it has none."""
         return body_name(self.model, body)
 
-    def placed(self, qpos: Sequence[float] | np.ndarray) -> World:
-        """The same world, starting at *qpos*."""
+    def placed(
+        self,
+        qpos: Sequence[float] | np.ndarray,
+        qvel: Sequence[float] | np.ndarray | None = None,
+    ) -> World:
+        """The same world, starting at *qpos*, at rest or moving with *qvel*."""
         other = copy.copy(self)
         other.qpos = vector("qpos", qpos, (self.model.nq,)).copy()
+        if qvel is not None:
+            other.qvel = vector("qvel", qvel, (self.model.nv,)).copy()
         return other
 
 

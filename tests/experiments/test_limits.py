@@ -1,0 +1,55 @@
+"""Device limits: the order of the strategies, and errata E9."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from detent.devices import Inertial
+from detent.experiments import find, limits
+from detent.experiments.corner import FORCE, LIMITS, METHODS, RATE, TABLE_4_1, WALL_X
+from detent.hands import Constant
+from detent.session import Session
+from detent.world.world import World
+
+
+def test_every_claim_holds_and_can_fail() -> None:
+    result = find("limit-sweep")()
+    assert all(claim.passed for claim in result.claims)
+    ones = {name: np.ones(len(limits.SPEEDS)) for name in limits.NAMES}
+    worse = ones | {"iapb_spread": 2.0 * ones["pb_limited"]}
+    failed = limits.limit_claims(worse, worse, np.ones(len(limits.SPEEDS)))
+    assert not any(claim.passed for claim in failed)
+
+
+def test_the_literal_limit_gives_back_energy_that_nobody_put_in() -> None:
+    """Errata E9: above 2F/√(Km) the unloaded spring switches on with more than the impact's."""
+    wide = 0.021
+    peaks = {}
+    for name in ("iapb_spread_literal", "iapb_spread"):
+        world = World.builtin("corner").placed((WALL_X - wide - 1e-4, 0, 0), (0.5, 0, 0))
+        contact = METHODS[name].contact
+        device = Inertial(limits=LIMITS)
+        session = Session(world, contact, TABLE_4_1, device, rate=RATE)
+        trace = session.run(0.3, Constant((FORCE[0], 0.0)))
+        stopped = int(np.argmax(trace["device_position"][:, 0]))
+        peaks[name] = float(trace["tool_energy"][stopped:].max())
+    brought = 0.5 * 2.0 * 0.5**2
+    assert peaks["iapb_spread_literal"] > 1.5 * brought
+    assert peaks["iapb_spread"] < brought
+
+
+def test_the_rezeroed_spring_gives_nothing_back() -> None:
+    depth, returned = limits.hit_wall("iapb_spread_rezeroed", 0.3)
+    plain, _ = limits.hit_wall("iapb_spread", 0.3)
+    assert returned < 1e-3
+    assert depth == pytest.approx(plain, rel=0.02)
+
+
+def test_corner_device_orders_the_methods() -> None:
+    result = find("corner-device")()
+    assert all(claim.passed for claim in result.claims)
+    # catalogue X11: one tick of delay alone
+    delayed = find("corner-device")(friction=0.0, resolution=0.0)
+    for name, depth in (("iapb", 0.40e-3), ("iapb_spread", 1.58e-3), ("pb", 1.82e-3)):
+        assert delayed.metrics[f"{name}.peak_penetration_y"] == pytest.approx(depth, rel=0.1)
