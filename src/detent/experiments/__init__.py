@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from detent.errors import UnknownNameError
-from detent.experiments import corner, corner_3d, corner_device, limits
+from detent.experiments import (
+    corner,
+    corner_3d,
+    corner_device,
+    limits,
+    reactivation,
+    tight_hole,
+    two_link,
+    vertices,
+)
 from detent.experiments.protocol import Experiment
 
-_FAMILIES = (corner, corner_3d, corner_device, limits)
+_FAMILIES = (
+    corner,
+    corner_3d,
+    corner_device,
+    limits,
+    reactivation,
+    tight_hole,
+    two_link,
+    vertices,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {e.name: e for family in _FAMILIES for e in family.EXPERIMENTS}
 
