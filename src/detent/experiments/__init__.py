@@ -7,11 +7,14 @@ from detent.experiments import (
     corner,
     corner_3d,
     corner_device,
+    friction,
+    incline,
     limits,
     reactivation,
     tight_hole,
     two_link,
     vertices,
+    walls,
 )
 from detent.experiments.protocol import Experiment
 
@@ -19,11 +22,14 @@ _FAMILIES = (
     corner,
     corner_3d,
     corner_device,
+    friction,
+    incline,
     limits,
     reactivation,
     tight_hole,
     two_link,
     vertices,
+    walls,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {e.name: e for family in _FAMILIES for e in family.EXPERIMENTS}

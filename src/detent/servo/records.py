@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from detent.kernels.impact import ImpactWork
+from detent.kernels.impact_friction import FrictionWork
 from detent.kernels.struct import Struct
 from detent.servo.exchange import Slot
 
@@ -196,7 +196,11 @@ class Rows(Struct):
     point: np.ndarray  # (cap, 3)
     hit_row: np.ndarray  # (2 cap,) the row behind each row of the collision
     hit_jac: np.ndarray  # (2 cap, nv): two per row where self-collisions are split
+    hit_restitution: np.ndarray  # (2 cap,) [-]
+    hit_friction: np.ndarray  # (2 cap,) [-] μ_s, zero where there is none
+    hit_tangent: np.ndarray  # (2 cap, 2, nv) rows of the sliding velocity
     hit_impulse: np.ndarray  # (2 cap,) [N·s]
+    hit_slide: np.ndarray  # (2 cap, 2) [N·s] impulses along the tangents
     order: np.ndarray  # (ncon,) contacts, deepest first, when they do not fit
     parent: np.ndarray  # (ntree,) union-find over trees
     group_state: np.ndarray  # (ntree,) of the group whose root is this tree
@@ -279,7 +283,7 @@ class Servo(Struct):
     scene: Scene
     motion: Motion
     rows: Rows
-    work: ImpactWork
+    work: FrictionWork
     device: Device
     clock: Clock
     parameters: np.ndarray  # (1,) PARAMETERS

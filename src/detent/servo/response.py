@@ -10,11 +10,9 @@ from detent.kernels.contact import (
     penalty_force,
     quadratic_form,
 )
-from detent.kernels.impact import (
-    kinetic_energy,
-    resolve_complementarity,
-    resolve_equality,
-)
+from detent.kernels.impact import kinetic_energy, resolve_equality
+from detent.kernels.impact_friction import SWEEPS, resolve_friction
+from detent.kernels.impact_restitution import resolve_restitutions
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import (
     iteration_limit,
@@ -120,6 +118,17 @@ def rezeroed(rows: Rows, r: int, colliding: bool) -> float:
 
 
 @kernel
+def braked_mass(sc: Scene, rows: Rows, r: int) -> float:
+    """What a braking pulse of row r must stop [kg], if all contacts of this tick brake alike."""
+    mobility = 0.0
+    for i in range(rows.tally[0]):
+        first = rows.memory[i, MEMORY_WALL] == 0.0 and rows.velocity[i] < 0.0
+        if i == r or (first and rows.geom[i, 0] >= 0):
+            mobility += dot(rows.jac[i], rows.response[r], sc.nv)
+    return 1.0 / mobility if mobility > 0.0 else 0.0
+
+
+@kernel
 def normal_force(sc: Scene, rows: Rows, r: int, s: float, p: np.ndarray) -> float:
     """The force of a resting row: penalty, or a wall with a history."""
     stiffness, damping = rows.stiffness[r], rows.damping[r]
@@ -132,7 +141,7 @@ def normal_force(sc: Scene, rows: Rows, r: int, s: float, p: np.ndarray) -> floa
         stiffness,
         damping,
         p["step"][0],
-        1.0 / dot(rows.jac[r], rows.response[r], sc.nv),
+        braked_mass(sc, rows, r),
         p["wall_integral"][0],
         rows.restitution[r],
         p["wall_blocks"][0],
@@ -160,23 +169,45 @@ def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
 
 
 @kernel
-def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, split: int) -> int:
+def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, split: int, slides: int) -> int:
     """Row r joins the collision; a split self-collision as one row per body (TH 4.22-4.23)."""
     moving = rows.tree[r, 0] >= 0 and rows.tree[r, 1] >= 0 and rows.geom[r, 0] >= 0
     if split == 0 or not moving:
-        rows.hit_row[hits] = r
         copy_vector(rows.jac[r], rows.hit_jac[hits])
+        describe_hit(sc, rows, r, hits, slides)
         return hits + 1
     kept = mo.scratch
     copy_vector(rows.jac[r], kept)
     for side in range(2):
         clear_vector(rows.jac[r])
         add_normal_row(sc, mo, rows, r, side, 1.0 if side == 1 else -1.0)
-        rows.hit_row[hits] = r
         copy_vector(rows.jac[r], rows.hit_jac[hits])
+        describe_hit(sc, rows, r, hits, 0)
         hits += 1
     copy_vector(kept, rows.jac[r])
     return hits
+
+
+@kernel
+def describe_hit(sc: Scene, rows: Rows, r: int, hit: int, slides: int) -> None:
+    """What the collision needs of row r besides its normal row."""
+    rows.hit_row[hit] = r
+    rows.hit_restitution[hit] = rows.restitution[r]
+    rows.hit_friction[hit] = 0.0
+    if slides == 0:
+        return
+    clear_matrix(rows.hit_tangent[hit])
+    if rows.geom[r, 0] < 0:  # a joint limit
+        return
+    rows.hit_friction[hit] = rows.friction[r]
+    x, y, z = rows.normal[r, 0], rows.normal[r, 1], rows.normal[r, 2]
+    sign = 1.0 if z >= 0.0 else -1.0  # two tangents without a singular direction
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    for j in range(sc.nv):
+        vx, vy, vz = rows.point_jac[r, 0, j], rows.point_jac[r, 1, j], rows.point_jac[r, 2, j]
+        rows.hit_tangent[hit, 0, j] = (1.0 + sign * x * x * a) * vx + sign * b * vy - sign * x * vz
+        rows.hit_tangent[hit, 1, j] = b * vx + (sign + y * y * a) * vy - y * vz
 
 
 @kernel
@@ -187,7 +218,7 @@ def normal_velocity(rows: Rows, r: int, velocity: np.ndarray, nv: int) -> float:
 
 @kernel
 def collect_hits(
-    sc: Scene, mo: Motion, rows: Rows, root: int, split: int, after: np.ndarray
+    sc: Scene, mo: Motion, rows: Rows, root: int, split: int, slides: int, after: np.ndarray
 ) -> int:
     """All touching contacts of the group that do not recede, before or after (TH 4.24)."""
     hits = 0
@@ -199,42 +230,57 @@ def collect_hits(
             rows.joined[r] = 1
             joins = True
         if joins:
-            hits = add_hit(sc, mo, rows, r, hits, split)
+            hits = add_hit(sc, mo, rows, r, hits, split, slides)
     return hits
 
 
 @kernel
 def resolve_hits(s: Servo) -> None:
-    """Stage: resolve the collision of the rows in hit_jac (TH 4.36, errata E4).
+    """Stage: resolve the collision of the rows in hit_jac (TH 4.36, errata E4; B1).
 
-    Reads mo.velocity and the restitution, writes mo.after and hit_impulse.
+    Reads mo.velocity and the restitutions, writes mo.after and hit_impulse.
     """
     sc, mo, rows, work = s.scene, s.motion, s.rows, s.work
-    hits, e = rows.tally[4], rows.impact[1]
+    hits = rows.tally[4]
     if s.parameters["restitution_law"][0] == 0:
-        resolve_complementarity(
+        resolve_restitutions(
             mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind,
-            rows.hit_jac, hits, sc.nv, mo.velocity, e, iteration_limit(hits, sc.nv), work,
-            mo.after, rows.hit_impulse,
+            rows.hit_jac, hits, sc.nv, mo.velocity, rows.hit_restitution,
+            iteration_limit(hits, sc.nv), work.restitution, mo.after, rows.hit_impulse,
         )  # fmt: skip
     else:
         resolve_equality(
             mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind,
-            rows.hit_jac, hits, sc.nv, mo.velocity, e, work, mo.after, rows.hit_impulse,
+            rows.hit_jac, hits, sc.nv, mo.velocity, rows.impact[1], work.restitution.impact,
+            mo.after, rows.hit_impulse,
         )  # fmt: skip
+
+
+@kernel
+def resolve_sliding_hits(s: Servo) -> None:
+    """Stage: the same with Coulomb friction (B3)."""
+    sc, mo, rows = s.scene, s.motion, s.rows
+    hits = rows.tally[4]
+    resolve_friction(
+        mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind,
+        rows.hit_jac, rows.hit_tangent, rows.hit_friction, hits, sc.nv, mo.velocity,
+        rows.hit_restitution, iteration_limit(hits, sc.nv), SWEEPS, s.work,
+        mo.after, rows.hit_impulse, rows.hit_slide,
+    )  # fmt: skip
 
 
 @kernel
 def resolve_group(s: Servo, root: int) -> None:
     """Resolve the collisions of one group; again if a contact left out approaches after it."""
-    rows, mo = s.rows, s.motion
+    rows, mo, p = s.rows, s.motion, s.parameters
     rows.impact[1] = rows.group_restitution[root]
     copy_vector(mo.velocity, mo.after)
     rows.tally[4] = 0
     for _ in range(1 + REACTIVATIONS):
         before = rows.tally[4]
-        split = s.parameters["self_collision"][0]
-        rows.tally[4] = collect_hits(s.scene, mo, rows, root, split, mo.after)
+        rows.tally[4] = collect_hits(
+            s.scene, mo, rows, root, p["self_collision"][0], p["friction_impacts"][0], mo.after
+        )
         if rows.tally[4] == before:
             break
         call_stage(s.stages[STAGE_COLLIDE], s)
@@ -258,6 +304,10 @@ def strike_colliding(s: Servo) -> None:
             rows.force[rows.hit_row[h]] += push
             for j in range(sc.nv):
                 mo.impulsive[j] += rows.hit_jac[h, j] * push
+            for k in range(2 if s.parameters["friction_impacts"][0] != 0 else 0):
+                drag = rows.hit_slide[h, k] / s.parameters["step"][0]
+                for j in range(sc.nv):
+                    mo.impulsive[j] += rows.hit_tangent[h, k, j] * drag
         copy_vector(mo.after, mo.velocity)
         rows.tally[3] += rows.tally[4]
 
@@ -272,7 +322,7 @@ def project_rigid(s: Servo) -> None:
     A contact that would close within the step and has e > 0 leaves with −e v_n instead.
     Writes mo.after, and the impulses of the rows into hit_impulse.
     """
-    sc, mo, rows, work = s.scene, s.motion, s.rows, s.work
+    sc, mo, rows, work = s.scene, s.motion, s.rows, s.work.restitution.impact
     step = s.parameters["step"][0]
     copy_vector(mo.after, work.u0)
     ltdl_whiten_velocity(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.u0)

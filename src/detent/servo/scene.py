@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from detent.kernels.impact import ImpactWork, impact_work
+from detent.kernels.impact_friction import FrictionWork, friction_work
 from detent.servo.records import MAX_DELAY, MEMORY, Block, Clock, Device, Motion, Rows, Scene
 from detent.world.bridge import contact_views
 from detent.world.world import World
@@ -122,11 +122,12 @@ def _reach(model: mujoco.MjModel, data: mujoco.MjData, box: int, other: int) -> 
 
 def make_arrays(
     model: mujoco.MjModel, capacity: int
-) -> tuple[Motion, Rows, ImpactWork, Device, Clock]:
+) -> tuple[Motion, Rows, FrictionWork, Device, Clock]:
     """All that a tick writes, on one block."""
     nv, cap, hits = model.nv, capacity, 2 * capacity
     block = Block(
-        8 * (nv * (3 * nv + 2 * model.nM + 8 * cap + hits + 64) + (64 + 2 * MEMORY) * cap + 2**17)
+        8
+        * (nv * (3 * nv + 2 * model.nM + 8 * cap + 4 * hits + 64) + (64 + 2 * MEMORY) * cap + 2**17)
     )
     a = block.array
     whole = np.int64
@@ -148,7 +149,9 @@ def make_arrays(
         old_local=a((cap, 2, 3)), old_normal=a((cap, 3)), old_memory=a((cap, MEMORY)),
         bound=a(cap), joined=a(cap, whole), geom=a((cap, 2), whole), tree=a((cap, 2), whole),
         normal=a((cap, 3)), point=a((cap, 3)), hit_row=a(hits, whole), hit_jac=a((hits, nv)),
-        hit_impulse=a(hits), order=a(cap, whole), parent=a(model.ntree, whole),
+        hit_restitution=a(hits), hit_friction=a(hits),
+        hit_tangent=a((hits, 2, nv)), hit_impulse=a(hits), hit_slide=a((hits, 2)),
+        order=a(cap, whole), parent=a(model.ntree, whole),
         group_state=a(model.ntree, whole), spreading=a(1, whole),
         constrained=a(1, whole), group_restitution=a(model.ntree),
     )  # fmt: skip
@@ -161,4 +164,4 @@ def make_arrays(
         counts=a(8, whole), lateness=a(HISTOGRAM_BINS, whole), compute=a(HISTOGRAM_BINS, whole),
         timespec=a(2, whole),
     )  # fmt: skip
-    return motion, rows, impact_work(hits, nv), device, clock
+    return motion, rows, friction_work(hits, nv), device, clock

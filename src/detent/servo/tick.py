@@ -52,7 +52,7 @@ from detent.servo.records import (
     Scene,
     Servo,
 )
-from detent.servo.response import project_rigid, react, resolve_hits
+from detent.servo.response import project_rigid, react, resolve_hits, resolve_sliding_hits
 from detent.servo.rub import rub
 from detent.servo.sense import TOUCH, row_group, sense
 from detent.world.bridge import mj_integratePos
@@ -250,17 +250,26 @@ def tick(s: Servo) -> None:
     call_stage(s.stages[STAGE_COUPLE], s)
 
 
+@kernel
+def idle(s: Servo) -> None:
+    """Stage: nothing. It stands in for stages that the configuration does not call."""
+
+
 def compile_stages(servo: Servo) -> None:
-    """Compile, or load from the cache, everything that a tick calls."""
-    for place, function in (
-        (STAGE_SENSE, sense),
-        (STAGE_APPROACH, approach),
-        (STAGE_COLLIDE, resolve_hits),
-        (STAGE_PROJECT, project_rigid),
-        (STAGE_LIMIT, limit_response),
-        (STAGE_RUB, rub),
-        (STAGE_REACT, react),
-        (STAGE_COUPLE, couple),
-        (STAGE_TICK, tick),
-    ):
+    """Compile, or load from the cache, everything that ticks of this configuration call."""
+    p = servo.parameters[0]
+    rigid = p["contact_mode"] == RIGID or p["coupling"] == UNILATERAL
+    sliding = p["friction_impacts"] != 0
+    wanted = {
+        STAGE_SENSE: sense,
+        STAGE_APPROACH: approach,
+        STAGE_COLLIDE: resolve_sliding_hits if sliding else resolve_hits,
+        STAGE_PROJECT: project_rigid if rigid else idle,
+        STAGE_LIMIT: limit_response if p["strategy"] >= SCALE else idle,
+        STAGE_RUB: rub if p["friction"] != 0 else idle,
+        STAGE_REACT: react,
+        STAGE_COUPLE: couple,
+        STAGE_TICK: tick,
+    }
+    for place, function in wanted.items():
         servo.stages[place] = stage_address(function, servo)

@@ -27,6 +27,7 @@ class Friction:
     damping: float | None = None  # [N·s/m] β
     dead_band: float = 1e-4  # [m/s] v_min
     deadband: str = "symmetric"  # "eq4.8" is the document to the letter (errata E7)
+    impacts: bool = True  # collisions have Coulomb friction too; False is TH 4.15
 
     def __post_init__(self) -> None:
         one_of("friction law", self.law, LAWS)

@@ -1,0 +1,79 @@
+"""Forces as arrows at the hand point."""
+
+from __future__ import annotations
+
+import time
+
+import mujoco
+import numpy as np
+import viser
+
+from detent.app.stage import PAGE_SIZE, Stage
+from detent.record.plots import BLUE, RED
+
+LONGEST = 0.35 * PAGE_SIZE
+LEAST_FORCE, MOST_FORCE = 0.3, 100.0  # [N] between them the length is logarithmic
+STRETCH_EVERY = 0.08  # [s] a page moves a node at once, but is slow to change its shape
+STRETCH = 0.02 * LONGEST
+
+COLOURS = {"environment": RED, "hand": BLUE}  # the same as in the charts
+
+
+class ForceArrows:
+    """The force of the environment, and that of the hand."""
+
+    def __init__(self, server: viser.ViserServer, stage: Stage) -> None:
+        self._stage = stage
+        self._arrows = [Arrow(server, name, colour) for name, colour in COLOURS.items()]
+
+    def update(self, hand: np.ndarray, forces: np.ndarray) -> None:
+        """Show the forces (2, 3) [N] of environment and hand at the hand point (3,) [m]."""
+        origin = self._stage.lifted(self._stage.to_page(hand))
+        for arrow, force in zip(self._arrows, forces, strict=True):
+            arrow.update(origin, force)
+
+
+class Arrow:
+    """One force."""
+
+    def __init__(self, server: viser.ViserServer, name: str, colour: str) -> None:
+        self._node = server.scene.add_arrows(
+            f"/force/{name}",
+            np.zeros((1, 2, 3)),
+            linear(colour),
+            shaft_radius=0.008 * PAGE_SIZE,
+            head_radius=0.02 * PAGE_SIZE,
+            head_length=0.045 * PAGE_SIZE,
+            visible=False,
+        )
+        self._length = 0.0
+        self._stretched = 0.0  # [s] when
+
+    def update(self, origin: np.ndarray, force: np.ndarray) -> None:
+        """Start at *origin* (3,) [page units] and show a force (3,) [N]."""
+        size = float(np.linalg.norm(force))
+        self._node.visible = size > LEAST_FORCE
+        if size <= LEAST_FORCE:
+            return
+        turn = np.zeros(4)
+        mujoco.mju_quatZ2Vec(turn, force)  # the arrow was made along z
+        self._node.position, self._node.wxyz = origin, turn
+        self._stretch(drawn_length(size))
+
+    def _stretch(self, length: float) -> None:
+        now = time.monotonic()
+        if now - self._stretched > STRETCH_EVERY and abs(length - self._length) > STRETCH:
+            self._stretched, self._length = now, length
+            self._node.points = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, length]]], np.float32)
+
+
+def drawn_length(force: float) -> float:
+    """The length of an arrow [page units] for a force [N]: logarithmic, and capped."""
+    part = np.log(max(force, LEAST_FORCE) / LEAST_FORCE) / np.log(MOST_FORCE / LEAST_FORCE)
+    return float(LONGEST * min(part, 1.0))
+
+
+def linear(colour: str) -> tuple[int, int, int]:
+    """A colour ``#rrggbb`` in linear light, which is how viser reads the colours of arrows."""
+    r, g, b = (round(255 * (int(colour[i : i + 2], 16) / 255) ** 2.2) for i in (1, 3, 5))
+    return r, g, b

@@ -1,0 +1,157 @@
+"""The panel beside the picture: who leads, how bodies meet, how the servo is doing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import viser
+
+from detent.app.charts import Charts
+from detent.app.pull import Pull
+from detent.app.readings import Readings
+from detent.assembly import fill_contact, fill_hand
+from detent.hands import Impedance
+from detent.servo.live import Live, Status
+from detent.world.contact import Contact
+
+# label, field of Contact, least and largest value, step
+CONTACT_SLIDERS = (
+    ("Stiffness [N/m]", "stiffness", 500.0, 20_000.0, 100.0),
+    ("Damping [N·s/m]", "damping", 0.0, 200.0, 1.0),
+    ("Restitution", "restitution", 0.0, 1.0, 0.01),
+)
+SOFTEST, STIFFEST = 0.1, 5.0  # of the grip, relative to its start
+_TITLE = "<img src='data:,' onerror=\"document.title='Detent'\" hidden>"  # viser sets its own
+_SMALL = "font-size:0.82em;line-height:1.35"
+_HINT = "Drag the tool, or the handle’s square, arrows and arcs."
+
+
+class Panel:
+    """The folders Hand, Contact, Servo and Plots."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        live: Live,
+        contact: Contact,
+        grip: Impedance,
+        pull: Pull,
+        readings: Readings,
+    ) -> None:
+        self._live, self._contact, self._grip = live, contact, grip
+        self._pull, self._readings = pull, readings
+        self._said_scripted = True
+        gui = server.gui
+        gui.add_html(_TITLE)
+        with gui.add_folder("Hand"):
+            self._scripted = self._add_hand(gui)
+        with gui.add_folder("Contact"):
+            for label, field, least, most, step in CONTACT_SLIDERS:
+                self._add_contact_slider(gui, label, field, (least, most), step)
+        with gui.add_folder("Servo"):
+            self._table = gui.add_html("")
+        with gui.add_folder("Plots"):
+            self._charts = Charts(server, readings)
+
+    def refresh(self) -> None:
+        """Show the newest numbers."""
+        if self._pull.scripted != self._said_scripted:  # or a click may be undone
+            self._said_scripted = self._pull.scripted
+            self._scripted.value = self._said_scripted  # type: ignore[misc]  # it has a setter
+        self._table.content = table(self._live.status(), self._readings)
+        self._charts.refresh()
+
+    def _add_hand(self, gui: viser.GuiApi) -> viser.GuiCheckboxHandle:
+        gui.add_html(f"<p style='margin:0 0.75em 0.4em;{_SMALL}'>{_HINT}</p>")
+        scripted = gui.add_checkbox("Scripted motion", True, hint="Until you drag.")
+        scripted.on_update(self._scripted_changed)
+        start = self._grip.stiffness
+        grip = gui.add_slider(
+            "Grip [N/m]",
+            round(SOFTEST * start),
+            round(STIFFEST * start),
+            1,
+            round(start),
+            hint="How stiffly the hand goes where it is led.",
+        )
+        grip.on_update(self._grip_changed)
+        return scripted
+
+    async def _scripted_changed(self, event: viser.GuiEvent[viser.GuiCheckboxHandle]) -> None:
+        if event.client is None:  # set by `refresh`, not by a person
+            return
+        if event.target.value:
+            self._pull.give_back()
+        else:
+            self._pull.hold()
+
+    async def _grip_changed(self, event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
+        """Stiffness as asked for; damping with its square root, so that the ratio stays."""
+        if not event.target.min <= event.target.value <= event.target.max:
+            return  # half typed
+        stiffer = float(event.target.value) / self._grip.stiffness
+        gains = np.array(
+            [
+                (self._grip.stiffness, self._grip.rotational_stiffness),
+                (self._grip.damping, self._grip.rotational_damping),
+            ]
+        ) * [[stiffer], [np.sqrt(stiffer)]]
+        hand = Impedance(gains[0, 0], gains[1, 0], gains[0, 1], gains[1, 1])
+        parameters = self._live.parameters
+        fill_hand(parameters, hand)
+        self._live.command(parameters)
+
+    def _add_contact_slider(
+        self, gui: viser.GuiApi, label: str, field: str, bounds: tuple[float, float], step: float
+    ) -> None:
+        value = float(getattr(self._contact, field))
+        slider = gui.add_slider(label, min(bounds[0], value), max(bounds[1], value), step, value)
+
+        async def changed(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
+            self._change_contact(field, event.target)
+
+        slider.on_update(changed)
+
+    def _change_contact(self, field: str, slider: viser.GuiSliderHandle) -> None:
+        if not slider.min <= slider.value <= slider.max:
+            return  # a number half typed; the page bounds it when the field is left
+        change: dict[str, Any] = {field: float(slider.value)}
+        self._contact = replace(self._contact, **change)
+        parameters = self._live.parameters
+        fill_contact(parameters, self._contact)
+        self._live.command(parameters)
+
+
+def table(status: Status, readings: Readings) -> str:
+    """The numbers of the servo as an HTML table; ``data-name`` names each for programs."""
+    now = readings.moment
+    force, hand = np.linalg.norm(now.environment), np.linalg.norm(now.hand)
+    cells = {
+        "force": ("Force", f"{force:.2f} N"),
+        "peak": ("Peak", f"{now.peak:.1f} N"),
+        "hand": ("Hand", f"{hand:.2f} N"),
+        "state": ("State", now.state),
+        "contacts": ("Contacts", f"{now.contacts}"),
+        "depth": ("Depth", f"{1e3 * now.depth:.2f} mm"),
+        "rate": ("Rate", f"{status.rate:.0f} Hz"),
+        "lateness": ("Late, p99", f"{status.lateness_p99:.0f} µs"),
+        "compute": ("Tick, p99", f"{status.compute_p99:.0f} µs"),
+        "skips": ("Skipped", f"{status.skips}"),
+    }
+    if readings.altered:
+        cells["altered"] = ("Limited", f"{readings.altered}")
+    if now.bounded:
+        cells["bounded"] = ("Gains", "bounded")
+    pairs = [_cells(name, *texts) for name, texts in cells.items()]
+    half = (len(pairs) + 1) // 2
+    rows = zip_longest(pairs[:half], pairs[half:], fillvalue="")
+    body = "".join(f"<tr>{left}<td style='width:1.2em'></td>{right}</tr>" for left, right in rows)
+    return f"<table style='width:calc(100% - 1.5em);margin:0 0.75em;{_SMALL}'>{body}</table>"
+
+
+def _cells(name: str, label: str, value: str) -> str:
+    style = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
+    return f"<td>{label}</td><td data-name='{name}' style='{style}'>{value}</td>"

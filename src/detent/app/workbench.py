@@ -1,0 +1,179 @@
+"""The workbench: a session live in the browser, where the pointer is the hand."""
+
+from __future__ import annotations
+
+import threading
+import time
+import webbrowser
+from pathlib import Path
+
+import numpy as np
+
+from detent.app.arrows import ForceArrows
+from detent.app.handle import Handle
+from detent.app.panel import Panel
+from detent.app.picture import Picture
+from detent.app.pull import Pull
+from detent.app.readings import Readings
+from detent.app.server import PageServer
+from detent.app.stage import Stage, set_stage
+from detent.app.status import StatusLine, last_line
+from detent.app.stopper import Stopper
+from detent.checks import positive
+from detent.hands import Impedance
+from detent.servo.live import Live, Status
+from detent.servo.start import inertia_from
+from detent.session import Session
+
+FRAME = 1.0 / 60.0  # [s]
+PANEL_EVERY = 0.1  # [s]
+BRAND = (0, 114, 178)
+PANEL_WIDTH = 340  # [px]
+GRIP_FREQUENCY, GRIP_RATIO = 10.0, 0.8  # [rad/s], [-] of tool and device in the hand
+
+
+class Workbench:
+    """One page for one running session.
+
+    It draws the newest view of the servo, and moves the hand's target: by a script as long
+    as nobody drags, by the pointer afterwards. It never touches the servo's memory.
+    """
+
+    def __init__(self, session: Session, live: Live, stage: Stage, server: PageServer) -> None:
+        self._live, self._server = live, server
+        self.pull = Pull(stage)
+        self.readings = Readings(live)
+        self._picture = Picture(server, stage)
+        self._arrows = ForceArrows(server, stage)
+        self._handle = Handle(server, stage, self._picture.tool_meshes, self.pull.take)
+        self._panel = Panel(
+            server, live, session.contact, grip(session, stage), self.pull, self.readings
+        )
+        dress(server, session.world.name)
+        self._watched = False  # whether a page is open
+        self._panel_due = 0.0
+
+    def frame(self, now: float, step: float) -> None:
+        """Lead the hand, and show where everything is.
+
+        Args:
+            now: [s] since the start.
+            step: [s] since the last frame.
+        """
+        watched = bool(self._server.get_clients())
+        if self._watched and not watched:  # the last page was closed
+            self.pull.give_back()
+        self._watched = watched
+        target = self.pull.advance(now, step)
+        self._live.pull(target[:3].tolist(), target[3:].tolist())
+        self.readings.refresh(step)
+        if watched:
+            self._draw(target)
+        if watched and now >= self._panel_due:
+            self._panel_due = now + PANEL_EVERY
+            self._panel.refresh()
+
+    def _draw(self, target: np.ndarray) -> None:
+        poses, row = self._live.view()
+        if not poses[0, 3]:  # no unit quaternion: the servo has shown nothing yet
+            return
+        with self._server.atomic():
+            self._picture.update(poses, row)
+            self._arrows.update(row["tool_position"], self.readings.arrows)
+            self._handle.update(target, row["tool_position"])
+
+
+def play(
+    session: Session,
+    rate: float = 4000.0,
+    port: int = 8080,
+    host: str = "127.0.0.1",
+    realtime: bool = False,
+    seconds: float | None = None,
+    open_browser: bool = False,
+    record: str | Path | None = None,
+) -> Status | None:
+    """Run a session live, with a page, until Ctrl-C, SIGTERM or the end of *seconds*.
+
+    Args:
+        session: what to feel.
+        rate: [Hz] of the servo.
+        port: of the page; the next free one if it is taken, any if 0.
+        host: a loopback address; others are refused.
+        realtime: ask for real-time priority.
+        seconds: [s] after which to stop.
+        open_browser: show the page.
+        record: a file to stream the trace into.
+
+    Returns:
+        How the servo did; None if it was stopped before it started.
+    """
+    if seconds is not None:
+        positive("seconds", seconds)
+    screen, stopper = StatusLine(), Stopper()
+    stage = set_stage(session)
+    with stopper.listening():
+        try:
+            server = PageServer(host, port)
+        except KeyboardInterrupt:
+            return None
+        try:
+            hand = grip(session, stage)
+            with session.live(rate, hand, realtime, record) as live:
+                bench = Workbench(session, live, stage, server)
+                stopper.gentle = True
+                screen.say(f"Detent plays {session.world.name!r} at {server.url} (Ctrl-C stops)")
+                if open_browser:
+                    webbrowser.open(server.url)
+                run(bench, live, screen, stopper.stop, seconds)
+                live.stop()
+                screen.say(last_line(live.status(), bench.readings))
+                return live.status()
+        except KeyboardInterrupt:
+            screen.say("stopped before the start")
+            return None
+        finally:
+            server.stop()
+
+
+def run(
+    bench: Workbench,
+    live: Live,
+    screen: StatusLine,
+    stop: threading.Event,
+    seconds: float | None,
+) -> None:
+    """Frame after frame, until told to stop, the time is over, or the servo has a fault."""
+    began = last = time.monotonic()
+    while live.running and not stop.wait(max(0.0, last + FRAME - time.monotonic())):
+        now = time.monotonic()
+        bench.frame(now - began, now - last)
+        screen.refresh(live, bench.readings)
+        last = now
+        if seconds is not None and now - began >= seconds:
+            return
+
+
+def dress(server: PageServer, world: str) -> None:
+    """The page's title, colours and layout."""
+    server.gui.configure_theme(
+        control_width="medium",
+        dark_mode=False,
+        show_logo=False,
+        show_share_button=False,
+        brand_color=BRAND,
+    )
+    server.gui.set_panel_label(f"Detent · {world}")
+    server.gui.main_panel.dock_right()
+    server.gui.main_panel.set_width(PANEL_WIDTH)
+
+
+def grip(session: Session, stage: Stage) -> Impedance:
+    """A hand that moves tool and device together as one well-damped oscillator."""
+    at_hand = inertia_from(stage.start.mobility, stage.start.mask)
+    mask = stage.free.astype(float)
+    both = np.diag(at_hand + session.device.inertia(at_hand, mask))
+    moved = [both[part][stage.free[part]] for part in (slice(0, 3), slice(3, 6))]
+    mass, inertia = (float(one.mean()) if one.size else 0.0 for one in moved)
+    k, b = GRIP_FREQUENCY**2, 2.0 * GRIP_RATIO * GRIP_FREQUENCY
+    return Impedance(k * mass, b * mass, k * inertia, b * inertia)

@@ -1,0 +1,177 @@
+"""The workbench in a headless browser, as a person would use it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from selenium import webdriver
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from detent.app.handle import HANDLE_SIZE
+from detent.app.stage import Stage
+
+FLAGS = (
+    *("--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--no-first-run", "--window-size=1000,700"),
+)
+SQUARE = 1.7 / 7.0  # of the gizmo's size: where its square for moving in the plane is
+NODE = "return window.__viserMutable?.nodePoseData?.[arguments[0]] ?? null"
+CELL = "return document.querySelector(arguments[0])?.textContent ?? ''"
+CANVAS = """
+    const all = [...document.querySelectorAll('canvas')].map(c => c.getBoundingClientRect());
+    const box = all.sort((a, b) => b.width * b.height - a.width * a.height)[0];
+    return [box.left, box.top, box.width, box.height]"""
+TWO_FRAMES = "const f = requestAnimationFrame, done = arguments[0]; f(() => f(done))"
+
+
+@contextmanager
+def open_page(url: str, stage: Stage) -> Iterator[Page]:
+    """A page in a browser of its own; skips the test where there is no browser."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium and chromedriver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in FLAGS:
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    try:
+        browser.set_script_timeout(60)
+        browser.get(url)
+        yield Page(browser, stage)
+    finally:
+        browser.quit()
+
+
+def wait_for(what: str, met: Callable[[], object], seconds: float = 40.0) -> None:
+    """Poll until a condition is met."""
+    until = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < until, f"waited {seconds:g} s in vain for {what}"
+        time.sleep(0.1)
+
+
+class Page:
+    """What a person sees and does."""
+
+    def __init__(self, browser: webdriver.Chrome, stage: Stage) -> None:
+        self.browser, self._stage = browser, stage
+
+    def text(self, name: str) -> str:
+        """The number in the table of the servo, as text; empty if it is not there."""
+        return str(self.browser.execute_script(CELL, f"td[data-name={name}]"))
+
+    def number(self, name: str) -> float:
+        """The number in the table of the servo, without its unit."""
+        return float((self.text(name) or "nan").split()[0])
+
+    @property
+    def scripted(self) -> bool:
+        """Whether the page says that the script leads."""
+        return self._field("Scripted motion", "@type='checkbox'").is_selected()
+
+    def toggle_script(self) -> None:
+        """Click the checkbox of the script."""
+        self._field("Scripted motion", "@type='checkbox'").click()
+
+    def close_notices(self) -> None:
+        """Close what lies above the picture."""
+        for button in self.browser.find_elements(By.CSS_SELECTOR, "[role=alert] button"):
+            button.click()
+
+    def type_number(self, label: str, value: float) -> None:
+        """Type into the field beside a slider."""
+        field = self._field(label, "@inputmode")
+        self.browser.execute_script("arguments[0].scrollIntoView()", field)
+        chain = ActionChains(self.browser).click(field)
+        chain.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL)
+        chain.send_keys(f"{value:g}", Keys.ENTER).perform()
+
+    def node(self, name: str) -> np.ndarray | None:
+        """Position and quaternion (7,) of a node in page units."""
+        pose = self.browser.execute_script(NODE, name)
+        return None if pose is None else np.array([*pose["position"], *pose["wxyz"]])
+
+    def wait_until_still(self, name: str) -> None:
+        """Wait until a node does not move any more, and was drawn there."""
+        seen: list[np.ndarray | None] = [None, None]
+
+        def still() -> bool:
+            time.sleep(0.2)
+            self.wait_for_frames()
+            seen[:] = [seen[1], self.node(name)]
+            return seen[0] is not None and np.allclose(*seen, atol=1e-3)
+
+        wait_for(f"{name} to stand still", still)
+
+    def wait_for_frames(self) -> None:
+        """Wait until the page was drawn anew; a slow page takes its messages then, too."""
+        self.browser.execute_async_script(TWO_FRAMES)
+
+    def handle_square(self, target: np.ndarray | None = None) -> tuple[int, int]:
+        """The pixel of the gizmo's square: now, or if the handle came to a target (3,)."""
+        pose = self.node("/handle")
+        assert pose is not None
+        angle = 2.0 * np.arctan2(pose[6], pose[3])
+        corner = SQUARE * HANDLE_SIZE * np.array([1.0, 1.0])
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        place = pose[:3] if target is None else self._stage.lifted(target)
+        return self.pixel(place + np.append(turn @ corner, 0.0))
+
+    def pixel(self, point: np.ndarray) -> tuple[int, int]:
+        """Where a point of the page [page units] is on the screen, before the camera moved."""
+        left, top, width, height = self.browser.execute_script(CANVAS)
+        eye = self._stage.to_page(self._stage.camera())
+        zoom = 0.5 * height / np.tan(0.5 * self._stage.field_of_view) / (eye[2] - point[2])
+        x, y = left + 0.5 * width + zoom * point[0], top + 0.5 * height - zoom * point[1]
+        return round(float(x)), round(float(y))
+
+    def drag_handle(self, target: tuple[float, float]) -> None:
+        """Move the pressed mouse so that the handle comes to (x, y) [m]."""
+        wanted = self._stage.to_page(np.array([*target, self._stage.start.position[2]]))
+        self.drag(self.handle_square(wanted))
+
+        def there() -> bool:
+            handle = self.node("/handle")
+            assert handle is not None
+            return bool(np.allclose(self._stage.lowered(handle[:3])[:2], wanted[:2], atol=0.03))
+
+        wait_for(f"the handle to come to {target}", there, 15.0)
+
+    def press(self, at: tuple[int, int]) -> None:
+        """Press the mouse button."""
+        self._mouse(lambda mouse: mouse.move_to_location(*at))
+        self.wait_for_frames()
+        self._mouse(lambda mouse: mouse.pointer_down())
+        self._at = at
+
+    def drag(self, to: tuple[int, int], steps: int = 6) -> None:
+        """Move the pressed mouse."""
+        for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
+            x, y = np.add(self._at, part * np.subtract(to, self._at)).round().astype(int).tolist()
+            self._mouse(lambda mouse, x=x, y=y: mouse.move_to_location(x, y))
+        self._at = to
+
+    def release(self) -> None:
+        """Let go of the mouse button."""
+        self._mouse(lambda mouse: mouse.pointer_up())
+
+    def _field(self, label: str, kind: str) -> WebElement:
+        inside = f"//label[.='{label}']/ancestor::*[.//input[{kind}]][1]//input[{kind}]"
+        return self.browser.find_element(By.XPATH, inside)
+
+    def _mouse(self, do: Callable[..., object]) -> None:
+        builder = ActionBuilder(self.browser, duration=50)
+        do(builder.pointer_action)
+        builder.perform()
