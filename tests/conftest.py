@@ -1,1 +1,1 @@
-"""Puts this folder on the path, so that the tests share `lab`."""
+"""Shared by all tests: `lab` is on the path (see pyproject.toml)."""

@@ -54,7 +54,7 @@ def open_page(url: str, stage: Stage) -> Iterator[Page]:
         browser.quit()
 
 
-def wait_for(what: str, met: Callable[[], object], seconds: float = 40.0) -> None:
+def wait_for(what: str, met: Callable[[], object], seconds: float = 60.0) -> None:
     """Poll until a condition is met."""
     until = time.monotonic() + seconds
     while not met():
@@ -138,16 +138,19 @@ class Page:
         return round(float(x)), round(float(y))
 
     def drag_handle(self, target: tuple[float, float]) -> None:
-        """Move the pressed mouse so that the handle comes to (x, y) [m]."""
+        """Drag the handle by its square to (x, y) [m], as often as a busy machine needs."""
         wanted = self._stage.to_page(np.array([*target, self._stage.start.position[2]]))
+        wait_for(f"the handle to come to {target}", lambda: self._try_drag(wanted), 90.0)
+
+    def _try_drag(self, wanted: np.ndarray) -> bool:
+        self.wait_until_still("/handle")
+        self.press(self.handle_square())
         self.drag(self.handle_square(wanted))
-
-        def there() -> bool:
-            handle = self.node("/handle")
-            assert handle is not None
-            return bool(np.allclose(self._stage.lowered(handle[:3])[:2], wanted[:2], atol=0.03))
-
-        wait_for(f"the handle to come to {target}", there, 15.0)
+        self.release()
+        self.wait_until_still("/handle")
+        handle = self.node("/handle")
+        assert handle is not None
+        return bool(np.allclose(self._stage.lowered(handle[:3])[:2], wanted[:2], atol=0.03))
 
     def press(self, at: tuple[int, int]) -> None:
         """Press the mouse button."""
@@ -156,7 +159,7 @@ class Page:
         self._mouse(lambda mouse: mouse.pointer_down())
         self._at = at
 
-    def drag(self, to: tuple[int, int], steps: int = 6) -> None:
+    def drag(self, to: tuple[int, int], steps: int = 4) -> None:
         """Move the pressed mouse."""
         for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
             x, y = np.add(self._at, part * np.subtract(to, self._at)).round().astype(int).tolist()

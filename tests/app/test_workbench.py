@@ -89,7 +89,6 @@ def hold(page: Page) -> None:
     """Stop the script, and wait until everything stands still."""
     if page.scripted:
         page.toggle_script()
-    wait_for("the script to stop", lambda: not page.scripted)
     page.wait_until_still("/handle")
     page.wait_until_still("/world/1")
 
@@ -140,30 +139,21 @@ def test_the_page_shows_a_running_session(page: Page) -> None:
 @pytest.mark.browser
 def test_dragging_the_handle_into_a_wall_raises_the_force(page: Page) -> None:
     hold(page)
-    page.press(page.handle_square())
-    try:
-        page.drag_handle((0.02, 0.03))
-        wait_for("a free tool", lambda: page.text("state") == "free")
-        assert page.number("force") < 0.5
-        page.drag_handle((WALL + 0.01, 0.03))
-        wait_for("the wall's force", lambda: page.number("force") > 3.0)
-        assert page.number("contacts") >= 1
-        wait_for("rest", lambda: page.text("state") == "resting")
-        pressed = page.number("force")
-        page.drag_handle((WALL + 0.04, 0.03))
-        wait_for("more force", lambda: page.number("force") > pressed + 5.0)
-    finally:
-        page.release()
+    page.drag_handle((0.02, 0.03))
+    wait_for("a free tool", lambda: page.text("state") == "free" and page.number("force") < 0.5)
+    page.drag_handle((WALL + 0.01, 0.03))
+    wait_for("the wall's force", lambda: page.number("force") > 3.0)
+    wait_for("rest", lambda: page.text("state") == "resting" and page.number("contacts") >= 1)
+    pressed = page.number("force")
+    page.drag_handle((WALL + 0.04, 0.03))
+    wait_for("more force", lambda: page.number("force") > pressed + 5.0)
     assert not page.scripted  # the pointer leads, also after it let go
-    assert page.number("force") > pressed + 5.0
 
 
 @pytest.mark.browser
 def test_a_stiffer_wall_yields_less(page: Page) -> None:
     hold(page)
-    page.press(page.handle_square())
     page.drag_handle((WALL + 0.03, 0.03))
-    page.release()
     wait_for("the wall", lambda: page.number("force") > 5.0 and page.text("state") == "resting")
     page.wait_until_still("/world/1")
     soft = page.number("depth")

@@ -209,8 +209,8 @@ def test_a_pair_has_the_smaller_restitution() -> None:
         np.testing.assert_allclose(rows["tool_twist"][-1, 1], 0.1 * e, atol=1e-12)
 
 
-def test_a_group_has_its_smallest_restitution() -> None:
-    """Errata B1: unequal restitution within one collision is not passive."""
+def test_each_contact_has_its_own_restitution() -> None:
+    """B1: each end of the peg leaves with at least its e times 0.1 m/s, and no energy is won."""
     xml = scene(
         f"""<geom name="hard" type="box" size=".05 .1 .1" pos="-.05 -.1 0"/>
         <geom name="soft" type="box" size=".05 .1 .1" pos=".0501 -.1 0"/>
@@ -221,6 +221,24 @@ def test_a_group_has_its_smallest_restitution() -> None:
     world = World.from_string(xml, properties=properties)
     rows = advance(start(loose(world, Contact(restitution=1.0)), qvel=[0, -0.1, 0]), 10)
     assert rows["collisions"].max() >= 2
+    speed, turn = rows["tool_twist"][-1, [1, 5]]
+    assert speed - 0.02 * turn >= 0.08 - 1e-12
+    assert speed + 0.02 * turn >= 0.02 - 1e-12
+    assert rows["impact_energy"].max() <= 0.0 and rows["impact_energy"].min() < 0.0
+
+
+def test_the_literal_law_takes_the_smallest_restitution_of_a_group() -> None:
+    """Errata B1: with equal signs, unequal restitutions would not be passive."""
+    xml = scene(
+        f"""<geom name="hard" type="box" size=".05 .1 .1" pos="-.05 -.1 0"/>
+        <geom name="soft" type="box" size=".05 .1 .1" pos=".0501 -.1 0"/>
+        <body name="peg" pos="0 .01005 0">{PLANAR}
+          <geom type="box" size=".02 .01 .01"/></body>"""
+    )
+    properties = {"hard": {"restitution": 0.8}, "soft": {"restitution": 0.2}}
+    world = World.from_string(xml, properties=properties)
+    contact = Contact(restitution=1.0, method="equality")
+    rows = advance(start(loose(world, contact), qvel=[0, -0.1, 0]), 10)
     np.testing.assert_allclose(rows["tool_twist"][-1, 1], 0.02, atol=1e-12)
 
 

@@ -43,6 +43,11 @@ class StatusLine:
             self.say(current)
 
 
+def first_line(world: str, url: str) -> str:
+    """Where to look."""
+    return f"Detent plays {world!r} at {url} (Ctrl-C stops)"
+
+
 def line(status: Status, readings: Readings) -> str:
     """How it is going."""
     now = readings.moment

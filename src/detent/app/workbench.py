@@ -17,7 +17,7 @@ from detent.app.pull import Pull
 from detent.app.readings import Readings
 from detent.app.server import PageServer
 from detent.app.stage import Stage, set_stage
-from detent.app.status import StatusLine, last_line
+from detent.app.status import StatusLine, first_line, last_line
 from detent.app.stopper import Stopper
 from detent.checks import positive
 from detent.hands import Impedance
@@ -111,29 +111,26 @@ def play(
     if seconds is not None:
         positive("seconds", seconds)
     screen, stopper = StatusLine(), Stopper()
-    stage = set_stage(session)
     with stopper.listening():
         try:
+            stage = set_stage(session)
             server = PageServer(host, port)
-        except KeyboardInterrupt:
-            return None
-        try:
-            hand = grip(session, stage)
-            with session.live(rate, hand, realtime, record) as live:
-                bench = Workbench(session, live, stage, server)
-                stopper.gentle = True
-                screen.say(f"Detent plays {session.world.name!r} at {server.url} (Ctrl-C stops)")
-                if open_browser:
-                    webbrowser.open(server.url)
-                run(bench, live, screen, stopper.stop, seconds)
-                live.stop()
-                screen.say(last_line(live.status(), bench.readings))
-                return live.status()
+            try:
+                with session.live(rate, grip(session, stage), realtime, record) as live:
+                    bench = Workbench(session, live, stage, server)
+                    stopper.gentle = True
+                    screen.say(first_line(session.world.name, server.url))
+                    if open_browser:
+                        webbrowser.open(server.url)
+                    run(bench, live, screen, stopper.stop, seconds)
+                    live.stop()
+                    screen.say(last_line(live.status(), bench.readings))
+                    return live.status()
+            finally:
+                server.stop()
         except KeyboardInterrupt:
             screen.say("stopped before the start")
             return None
-        finally:
-            server.stop()
 
 
 def run(

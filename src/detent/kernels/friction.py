@@ -296,7 +296,8 @@ def _classical(
     TH Fig 4.8, with the two coefficients that TH 4.3.1 gives to all models. It never holds:
     a load F < μ_s f_n drifts at v_min F/(μ_s f_n). The ramp c = μ_s f_n/v_min is too steep
     for an explicit step if c g T > 2 (0.85 in TH 4.3.1, 19 at 4 N), so v is the velocity at
-    the end of the step, with the load of the last step: g T F = v_t − v̂_t, where v̂_t is what friction alone would have left.
+    the end of the step, with the load of the last step: g T F = v_t − v̂_t, where v̂_t is
+    what friction alone would have left.
     """
     ramp = limit / v_min
     squared = 0.0
