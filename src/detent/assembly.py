@@ -149,6 +149,9 @@ def fill_coupling(
         b[part] *= ease
     p["coupling_k"], p["coupling_b"] = k, b
     p["adaptive_damping"] = getattr(coupling, "adaptive_damping", 0.0)
+    fastest = float(np.linalg.eigvalsh(mobility[:3, :3]).max())
+    room = MOST_DAMPING / (step * fastest) - b[:3].max() if fastest > 0.0 else 0.0
+    p["adaptive_most"] = max(room, 0.0)
 
 
 def bound(gain: np.ndarray, mobility: np.ndarray, most: float) -> float:

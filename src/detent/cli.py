@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -37,7 +38,7 @@ def main() -> None:
     try:
         app()
     except DetentError as error:
-        err.print(f"[bold red]detent:[/] {error}", highlight=False, markup=True)
+        err.print(f"[bold red]detent:[/] {escape(str(error))}", highlight=False)
         sys.exit(2)
 
 
@@ -210,10 +211,10 @@ def check(
     for name, value in found.items():
         if name != "warnings":
             shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            table.add_row(f"[bold]{name.replace('_', ' ')}[/]", shown or "none")
+            table.add_row(f"[bold]{name.replace('_', ' ')}[/]", escape(shown) or "none")
     out.print(table)
     for warning in found["warnings"]:
-        out.print(f"[yellow]![/] {warning}", highlight=False)
+        out.print(f"[yellow]![/] {escape(warning)}", highlight=False)
     if not found["warnings"]:
         out.print("[green]nothing is wrong with it[/]")
 

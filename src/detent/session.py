@@ -25,7 +25,7 @@ from detent.checks import one_of, positive
 from detent.coupling import Coupling, FourChannel, UnilateralCoupler
 from detent.devices import Inertial
 from detent.devices.protocol import ImpedanceDevice
-from detent.errors import ServoFault
+from detent.errors import ServoFault, TraceError
 from detent.hands import Hand
 from detent.record.trace import Trace, TraceWriter
 from detent.servo import records
@@ -152,6 +152,7 @@ class Session:
         finally:
             if writer is not None:
                 writer.close()
+        meta["notes"] = ready.notes + physics_warnings(ready.data)
         return Trace(np.concatenate(parts), meta)
 
     @contextmanager
@@ -183,6 +184,10 @@ class Session:
             if writer is not None:
                 writer.close()
         raise_fault(ready.servo, live.recent())
+        if live.sink_error is not None:
+            raise TraceError(
+                f"recording to {record} stopped: {live.sink_error}"
+            ) from live.sink_error
 
     def tick_cost(self, hand: Hand | None, rate: float) -> float:
         """The 99 % cost of a tick at the start, with a collision of 16 contacts in it [ns]."""
@@ -192,6 +197,9 @@ class Session:
         time_ticks(scratch, PREFLIGHT_TICKS)
         rng = np.random.default_rng(0)
         scratch.rows.hit_jac[:16] = rng.standard_normal((16, scratch.scene.nv))
+        scratch.rows.hit_tangent[:16] = rng.standard_normal((16, 2, scratch.scene.nv))
+        scratch.rows.hit_friction[:16] = scratch.parameters["friction_static"]
+        scratch.rows.hit_restitution[:16] = 0.5
         scratch.motion.velocity[:] = rng.standard_normal(scratch.scene.nv)
         collision = time_collision(scratch, 16, 200)
         return 1e3 * percentile(scratch.clock.compute, 0.99) + collision
@@ -278,6 +286,15 @@ class Session:
 
 def _plain(part: Any) -> dict[str, Any]:
     return {"type": type(part).__name__} | (asdict(part) if is_dataclass(part) else {})  # type: ignore[arg-type]
+
+
+def physics_warnings(data: mujoco.MjData) -> list[str]:
+    """What MuJoCo warned of during a run, such as contacts that did not fit its memory."""
+    return [
+        f"MuJoCo warned {int(warning.number)} times: {mujoco.mjtWarning(i).name}"
+        for i, warning in enumerate(data.warning)
+        if warning.number
+    ]
 
 
 def raise_fault(servo: Servo, rows: np.ndarray) -> None:

@@ -12,6 +12,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.actions.pointer_actions import PointerActions
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -144,37 +145,35 @@ class Page:
 
     def _try_drag(self, wanted: np.ndarray) -> bool:
         self.wait_until_still("/handle")
-        self.press(self.handle_square())
-        self.drag(self.handle_square(wanted))
-        self.release()
+        self.drag(self.handle_square(), self.handle_square(wanted))
         self.wait_until_still("/handle")
         handle = self.node("/handle")
         assert handle is not None
         return bool(np.allclose(self._stage.lowered(handle[:3])[:2], wanted[:2], atol=0.03))
 
-    def press(self, at: tuple[int, int]) -> None:
-        """Press the mouse button."""
-        self._mouse(lambda mouse: mouse.move_to_location(*at))
+    def drag(self, start: tuple[int, int], end: tuple[int, int], steps: int = 4) -> None:
+        """Drag the mouse from pixel to pixel.
+
+        It happens in one go: a headless browser forgets a pressed button when the page
+        changes below a mouse that does not move.
+        """
+        self._mouse(lambda mouse: mouse.move_to_location(*start))
         self.wait_for_frames()
-        self._mouse(lambda mouse: mouse.pointer_down())
-        self._at = at
 
-    def drag(self, to: tuple[int, int], steps: int = 4) -> None:
-        """Move the pressed mouse."""
-        for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
-            x, y = np.add(self._at, part * np.subtract(to, self._at)).round().astype(int).tolist()
-            self._mouse(lambda mouse, x=x, y=y: mouse.move_to_location(x, y))
-        self._at = to
+        def gesture(mouse: PointerActions) -> None:
+            mouse.pointer_down()
+            for part in np.linspace(0.0, 1.0, steps + 1)[1:]:
+                x, y = np.add(start, part * np.subtract(end, start)).round().astype(int).tolist()
+                mouse.move_to_location(x, y)
+            mouse.pointer_up()
 
-    def release(self) -> None:
-        """Let go of the mouse button."""
-        self._mouse(lambda mouse: mouse.pointer_up())
+        self._mouse(gesture)
 
     def _field(self, label: str, kind: str) -> WebElement:
         inside = f"//label[.='{label}']/ancestor::*[.//input[{kind}]][1]//input[{kind}]"
         return self.browser.find_element(By.XPATH, inside)
 
-    def _mouse(self, do: Callable[..., object]) -> None:
+    def _mouse(self, do: Callable[[PointerActions], object]) -> None:
         builder = ActionBuilder(self.browser, duration=50)
         do(builder.pointer_action)
         builder.perform()

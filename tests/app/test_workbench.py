@@ -169,9 +169,7 @@ def test_the_tool_itself_can_be_dragged(page: Page) -> None:
     tool = page.node("/world/1")
     assert tool is not None
     start = tool[:3] + np.array([0.0, -0.1, 0.1])  # on its upper face, beside the arrows
-    page.press(page.pixel(start))
-    page.drag(page.pixel(start + np.array([-0.4, 0.1, 0.0])))
-    page.release()
+    page.drag(page.pixel(start), page.pixel(start + np.array([-0.4, 0.1, 0.0])))
     wait_for("the tool to follow", lambda: page.node("/world/1")[0] < tool[0] - 0.2)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from detent import Contact, FourChannel, Session, Trace, World
-from detent.errors import ParameterError, PlatformError, ServoFault
+from detent.errors import ParameterError, PlatformError, ServoFault, TraceError
 from detent.hands import Constant, Impedance, Sinusoid
 from detent.kernels.jit import kernel
 from detent.servo.exchange import Slot, latest, make_slot, publish
@@ -176,14 +176,38 @@ def test_an_impossible_rate_is_refused() -> None:
         pytest.fail("it started")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("coupling_k", np.nan), ("contact_mode", 2), ("friction", 1)]
+)
+def test_a_bad_command_is_refused(name: str, value: float) -> None:
+    session = corner()
+    with session.live(rate=1000, hand=HAND) as live:
+        parameters = live.parameters
+        parameters[name] = value
+        with pytest.raises(ParameterError, match=name):
+            live.command(parameters)
+
+
+def test_a_recorder_that_fails_does_not_stop_the_servo(tmp_path: Path) -> None:
+    session = corner()
+    broken = pytest.raises(TraceError, match="disk full")
+    with broken, session.live(rate=1000, hand=HAND, record=tmp_path / "t.arrow") as live:
+
+        def fail(rows: np.ndarray) -> None:
+            raise OSError("disk full")
+
+        live._sink.append = fail  # type: ignore[union-attr, method-assign]
+        seen = live.status().ticks
+        assert wait(lambda: live.sink_error is not None)
+        assert wait(lambda: live.status().ticks > seen + 200)
+
+
 def test_a_fault_ends_the_run_and_is_raised_when_the_block_is_left() -> None:
     session = corner()
     faulty = pytest.raises(ServoFault, match="zero force")
     with faulty as caught, session.live(rate=1000, hand=HAND) as live:
         assert wait(lambda: live.status().ticks > 100)
-        parameters = live.parameters
-        parameters["coupling_k"] = np.nan
-        live.command(parameters)
+        live._servo.parameters["coupling_k"] = np.nan  # past every check
         assert wait(lambda: not live.running)
         assert wait(lambda: not live.recent()[-1]["device_wrench"].any())
     rows = caught.value.last_rows

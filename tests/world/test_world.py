@@ -149,7 +149,7 @@ def test_placing_changes_the_start_of_the_copy_only() -> None:
     np.testing.assert_allclose(run["tool_position"][0], [0.1, 0.31, 0.0], atol=1e-15)
 
 
-# --- contact properties: the smaller of the pair, the smallest restitution of the group
+# --- contact properties per geom: the pair takes the smaller ones
 
 
 def depth_under(force: float, world: World) -> float:

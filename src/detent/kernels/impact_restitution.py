@@ -1,33 +1,29 @@
 r"""Several collisions at once, each contact with its own coefficient of restitution.
 
-With different e_i the law of `resolve_complementarity`, which asks for the least change of
-velocity, can raise the kinetic energy. Here the collision has two phases, each the least
-change from the phase before:
+The law is that of `resolve_complementarity` with a diagonal matrix E instead of e:
 
 .. math::
-    \text{compression} \quad & \min \tfrac12 \|\dot q_c - \dot q_0\|_D^2
-        \quad \text{s.t.} \quad J \dot q_c \ge 0 \\
-    \text{restitution} \quad & \min \tfrac12 \|\dot q^+ - \dot q_c\|_D^2
-        \quad \text{s.t.} \quad J \dot q^+ \ge -E J \dot q_0
+    \min_{\dot q^+} \tfrac12 \|\dot q^+ - \dot q_0\|_D^2 \quad \text{s.t.} \quad
+    J \dot q^+ \ge E a, \qquad
+    0 \le p \perp J \dot q^+ - E a \ge 0, \qquad a = -J \dot q_0
 
-So a contact leaves with at least e_i times its approach speed, and exactly with that if it
-needs a restitution impulse. The velocity is unique: neither the order of the rows, nor one
-that is reported twice, nor which of several dependent rows carries the load matters.
+A contact with an impulse separates with e_i times its approach speed, others faster. The
+velocity is unique: neither the order of the rows, nor a row that is reported twice, nor which
+of several dependent rows carries the load matters.
 
-Why it is passive. In whitened velocities let d be the change in compression and
-:math:`x = N^T s` that in restitution, and e the largest of the e_i. Complementarity,
-:math:`u_c \perp d` and :math:`s^T E a \le e s^T a` (a ≥ 0 are the approach speeds) give
+It is passive. Complementarity gives :math:`p^T G p = p^T (1 + E) a`, hence
 
-.. math::
-    \|x\|^2 + (1 + e) u_c^T x \le e \, x^T d, \quad u_c^T x \ge 0
-    \quad \Rightarrow \quad
-    KE^+ \le KE_0 - \tfrac12 \left(1 - \frac{2 e^2}{1 + e}\right) \|d\|^2
+.. math:: KE^+ - KE_0 = -\tfrac12 p^T (1 - E) a \le -\tfrac12 \frac{1 - e}{1 + e} p^T G p
 
-This is Newton's hypothesis, not Poisson's (catalogue M39, S4 section 4). With one e for all
-contacts the two agree: (1 + e) times the plastic impulse, which is `resolve_complementarity`
-with impulses that only push, and `resolve_equality` with the least-squares impulses of S4.
-With different e_i Poisson's impulses (1 + e_i) p_i are not passive, and depend on how
-dependent rows share the load.
+with the largest e. The inequality needs a ≥ 0, as in a collision (M4). For a row that recedes
+already (a < 0) the largest e is taken, and then it holds as well. Only the *equality*
+:math:`J \dot q^+ = E a`, whose impulses may pull, raises the energy.
+
+This is Newton's hypothesis. Poisson's (catalogue M39, S4 section 4), impulses
+:math:`(1 + e_i) p_i` of a plastic collision, is the same with one e for all contacts:
+`resolve_complementarity` if they only push, `resolve_equality` for the least-squares impulses
+of S4. With different e_i it raises the energy in some collisions, pushing or not, and depends
+on how dependent rows share the load. So there is no kernel for it.
 """
 
 from __future__ import annotations
@@ -36,48 +32,50 @@ import numpy as np
 
 from detent.kernels.impact import ImpactWork, _add_change, _whiten_problem, impact_work
 from detent.kernels.jit import kernel
-from detent.kernels.linalg import SOLVED, Floats, Ints, project_onto_rows
+from detent.kernels.linalg import Floats, Ints, project_onto_rows
 from detent.kernels.struct import Struct
 
 
 class RestitutionWork(Struct):
     """Scratch of `resolve_restitutions`."""
 
-    bound: Floats  # [rows] what the rows must reach in restitution
-    p: Floats  # [rows] impulses of restitution
+    bound: Floats  # [rows] what the projection must reach
     impact: ImpactWork
 
 
 def restitution_work(rows: int, nv: int) -> RestitutionWork:
     """Allocate the scratch for up to *rows* contacts of *nv* degrees of freedom."""
-    return RestitutionWork(bound=np.zeros(rows), p=np.zeros(rows), impact=impact_work(rows, nv))
+    return RestitutionWork(bound=np.zeros(rows), impact=impact_work(rows, nv))
 
 
 @kernel
-def least_and_most(values: Floats, m: int) -> tuple[float, float]:
-    """The smallest and the largest of the first m values; zeros if there are none."""
-    least = most = values[0] if m > 0 else 0.0
-    for i in range(1, m):
-        least, most = min(least, values[i]), max(most, values[i])
+def least_and_most(restitution: Floats, m: int) -> tuple[float, float]:
+    """The smallest and the largest restitution of m contacts."""
+    least, most = 1.0, 0.0
+    for i in range(m):
+        least, most = min(least, restitution[i]), max(most, restitution[i])
     return least, most
 
 
 @kernel
 def restitution_bounds(
-    N: Floats, m: int, nv: int, u0: Floats, restitution: Floats, most: float, out: Floats
+    N: Floats, m: int, nv: int, u0: Floats, restitution: Floats, e: float, out: Floats
 ) -> None:
-    r"""How fast each contact must separate after the collision.
+    r"""How fast the contacts must separate in a collision that is then scaled by 1 + e.
 
-    .. math:: b_i = -e_i N_i u_0
+    .. math::
+        w = \frac{u^+ + e u_0}{1 + e} \quad \Rightarrow \quad
+        N w \ge \frac{E - e}{1 + e} a, \quad u^+ = u_0 + (1 + e) (w - u_0)
 
-    A row that recedes already is no contact of a collision (M4). If one is given all the
-    same, the ``most`` restitution holds for it: the bounds are then always feasible.
+    With equal e_i and their value for e that is a plastic collision. With e = 0 it is E a.
     """
+    _, most = least_and_most(restitution, m)
     for i in range(m):
-        s = 0.0
+        approach = 0.0
         for k in range(nv):
-            s -= N[i, k] * u0[k]
-        out[i] = s * (restitution[i] if s > 0.0 else most)
+            approach -= N[i, k] * u0[k]
+        own = restitution[i] if approach > 0.0 else most
+        out[i] = approach * (own - e) / (1.0 + e)
 
 
 @kernel
@@ -99,28 +97,21 @@ def resolve_restitutions(
 ) -> int:
     r"""Resolve collisions with a restitution per contact; the solver's status.
 
-    .. math::
-        0 \le p_c \perp J \dot q_c \ge 0, \qquad
-        0 \le p_r \perp J \dot q^+ + E J \dot q_0 \ge 0, \qquad p = p_c + p_r
+    .. math:: 0 \le p \perp J \dot q^+ + E J \dot q_0 \ge 0
 
-    Catalogue B1. Never raises the kinetic energy (see the module). If all ``restitution``
-    are equal it is `resolve_complementarity`, to the bit; so it is, with the smallest of
-    them, if the compression does not end within ``limit`` iterations.
+    Catalogue B1. Never raises the kinetic energy (see the module), also when the ``limit`` of
+    iterations is met. With equal e_i it is `resolve_complementarity`, to the bit.
     ``out_qd`` may be ``qd``.
     """
-    impact = work.impact
-    u, u0, N = impact.u, impact.u0, impact.N
+    impact, bound = work.impact, work.bound
+    N, u, u0 = impact.N, impact.u, impact.u0
     _whiten_problem(LD, diaginv, rownnz, rowadr, colind, J, m, nv, qd, impact)
-    status, _ = project_onto_rows(N, impact.bound, m, nv, u0, limit, impact.projection, u, out_p)
-    least, most = least_and_most(restitution, m)
-    factor = 1.0 + least
-    if status == SOLVED and least < most:
-        factor = 1.0
-        restitution_bounds(N, m, nv, u0, restitution, most, work.bound)
-        status, _ = project_onto_rows(N, work.bound, m, nv, u, limit, impact.projection, u, work.p)
+    least, _ = least_and_most(restitution, m)
+    restitution_bounds(N, m, nv, u0, restitution, least, bound)
+    status, _ = project_onto_rows(N, bound, m, nv, u0, limit, impact.projection, u, out_p)
     for k in range(nv):
         u[k] -= u0[k]
     for i in range(m):
-        out_p[i] = out_p[i] + work.p[i] if factor == 1.0 and least < most else factor * out_p[i]
-    _add_change(LD, diaginv, rownnz, rowadr, colind, nv, qd, factor, impact, out_qd)
+        out_p[i] *= 1.0 + least
+    _add_change(LD, diaginv, rownnz, rowadr, colind, nv, qd, 1.0 + least, impact, out_qd)
     return status

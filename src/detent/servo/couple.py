@@ -122,13 +122,15 @@ def coordinate(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
     for i in range(3):
         strength += de.environment[i] ** 2
     adaptive = p["adaptive_damping"][0] * math.sqrt(strength)  # errata B2: |f_env|
+    adaptive = min(adaptive, p["adaptive_most"][0])
     for i in range(6):
         inside = de.mask[i]
         difference = de.twist[i] - mo.twist[i]
         spring = p["coupling_k"][0, i] * error[i]
         pull = spring + p["coupling_b"][0, i] * difference
+        extra = adaptive * difference if i < 3 else 0.0
         hold = p["hold_k"][0, i] * held[i] - p["hold_b"][0, i] * mo.twist[i]
-        mo.hand6[0, i] = inside * (pull + adaptive * difference) + (1.0 - inside) * hold
+        mo.hand6[0, i] = inside * (pull + extra) + (1.0 - inside) * hold
         mo.hand6[1, i] = -inside * pull
 
 

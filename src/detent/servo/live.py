@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from detent.checks import unit_quaternion, vector
-from detent.errors import PlatformError
+from detent.errors import ParameterError, PlatformError
 from detent.servo import records
 from detent.servo.clock import Promises
 from detent.servo.exchange import latest, publish
@@ -21,6 +21,9 @@ from detent.servo.records import Servo
 SPIN_NS = 60_000  # how long before a deadline the loop stops sleeping
 VIEW_HZ = 120.0
 KEEP_SECONDS = 10.0
+#: parameters that a running servo cannot change, and those that may be infinite
+FIXED = ("step", "contact_mode", "coupling", "strategy", "friction", "friction_impacts", "wall")
+UNBOUNDED = ("slew", "cap", "limit")
 
 
 class Sink(Protocol):
@@ -66,6 +69,7 @@ class Live:
         self._target = servo.target.copy()
         self._lock = threading.Lock()  # between readers of the page and of the status line
         self._drained = 0
+        self.sink_error: Exception | None = None  # what stopped the recording, if anything
         self._lost = 0
         self._chunks: deque[np.ndarray] = deque()
         self._view = np.zeros(servo.views.buffers.shape[1], np.uint8)
@@ -110,7 +114,18 @@ class Live:
             publish(self._servo.targets, self._target.view(np.uint8))
 
     def command(self, parameters: np.ndarray) -> None:
-        """Replace the parameters at the start of the next tick; they must be validated."""
+        """Replace the parameters at the start of the next tick.
+
+        Numbers may change, laws may not: the stages of others are not compiled.
+        """
+        for name in parameters.dtype.names or ():
+            new, old = parameters[name], self._parameters[name]
+            if name in FIXED and not np.array_equal(new, old):
+                raise ParameterError(
+                    name, new.tolist(), f"what the session began with, {old.tolist()}"
+                )
+            if name not in UNBOUNDED and not np.isfinite(new).all():
+                raise ParameterError(name, new.tolist(), "finite")
         with self._lock:
             self._parameters[:] = parameters
             publish(self._servo.commands, self._parameters.view(np.uint8))
@@ -177,6 +192,15 @@ class Live:
             time.sleep(0.02)
         self._take_rows()
 
+    def _write(self, rows: np.ndarray) -> None:
+        """Record, and keep the servo and its readers alive if that fails (a full disk)."""
+        if self._sink is None:
+            return
+        try:
+            self._sink.append(rows)
+        except Exception as error:
+            self._sink, self.sink_error = None, error
+
     def _take_rows(self) -> None:
         size = self._servo.ring.shape[0]
         written = int(self._servo.written[0])
@@ -188,8 +212,7 @@ class Live:
         index = np.arange(self._drained, written) % size
         rows = self._servo.ring[index]
         self._drained = written
-        if self._sink is not None:
-            self._sink.append(rows)
+        self._write(rows)
         with self._lock:
             self._chunks.append(rows)
             kept = sum(len(chunk) for chunk in self._chunks)

@@ -55,8 +55,8 @@ def bin_of(nanoseconds: int, bins: int) -> int:
 def run_live(s: Servo, period: int, spin: int, view_every: int, most: int) -> int:
     """Tick on the wall clock until told to stop, or *most* ticks; returns the ticks done.
 
-    Deadlines are absolute, so the schedule does not drift; a deadline that has passed by
-    more than a period is skipped and counted.
+    Deadlines are absolute, so the schedule does not drift; a deadline that has passed when
+    its tick could begin is skipped and counted, and virtual time falls behind by a step.
     """
     ck = s.clock
     deadline = now_ns(ck.timespec) + period

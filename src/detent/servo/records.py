@@ -63,6 +63,7 @@ PARAMETERS = np.dtype(
         ("coupling_k", "f8", 6),  # [N/m, N·m/rad]
         ("coupling_b", "f8", 6),  # [N·s/m, N·m·s/rad]
         ("adaptive_damping", "f8"),  # [s/m] K_b of TH D.6
+        ("adaptive_most", "f8"),  # [N·s/m] that the step can hold
         ("hold_k", "f8", 6),  # outside the device's subspace
         ("hold_b", "f8", 6),
         ("hand", "i8"),

@@ -324,11 +324,12 @@ def project_rigid(s: Servo) -> None:
     """
     sc, mo, rows, work = s.scene, s.motion, s.rows, s.work.restitution.impact
     step = s.parameters["step"][0]
+    follows = s.parameters["coupling"][0] == UNILATERAL  # a god object does not bounce
     copy_vector(mo.after, work.u0)
     ltdl_whiten_velocity(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.u0)
     for r in range(rows.tally[0]):
         gap, v, e = rows.separation[r], rows.velocity[r], rows.restitution[r]
-        bounces = e > 0.0 and gap + step * v < 0.0
+        bounces = e > 0.0 and v < 0.0 and gap + step * v < 0.0 and not follows
         rows.bound[r] = -e * v if bounces else -gap / step
         copy_vector(rows.jac[r], work.N[r])
     ltdl_whiten_rows(

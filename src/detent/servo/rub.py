@@ -82,7 +82,8 @@ def rub(s: Servo) -> None:
             sliding_velocity(rows, r, sc.qvel, sc.nv, v)
             sliding_direction(rows, r, v, direction)
             load += rows.force[r] * tangential_mobility(sc, mo, rows, r, direction)
-    ratio = p["friction_kinetic"][0] / p["friction_static"][0]
+    static = p["friction_static"][0]
+    ratio = p["friction_kinetic"][0] / static if static > 0.0 else 1.0
     for r in range(rows.tally[0]):
         memory = rows.memory[r, MEMORY_FRICTION:MEMORY_WALL]
         if not is_rubbing(rows, r):

@@ -243,7 +243,10 @@ def gather_limits(sc: Scene, rows: Rows, p: np.ndarray) -> None:
         q = sc.qpos[sc.limit_qpos[i]]
         for end in range(2):
             s = q - sc.limit_range[i, 0] if end == 0 else sc.limit_range[i, 1] - q
-            if (s > 0.0 and p["contact_mode"][0] != RIGID) or r == rows.jac.shape[0]:
+            if s > 0.0 and p["contact_mode"][0] != RIGID:
+                continue
+            if r == rows.jac.shape[0]:
+                rows.tally[1] += 1
                 continue
             clear_vector(rows.jac[r])
             rows.jac[r, sc.limit_dof[i]] = 1.0 if end == 0 else -1.0

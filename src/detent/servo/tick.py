@@ -126,7 +126,9 @@ def hold_back(s: Servo) -> None:
     copy_vector(s.motion.after, s.scene.qvel)
     s.rows.constrained[0] = 0
     for r in range(s.rows.tally[0]):
-        if s.rows.hit_impulse[r] > 0.0:
+        tool = s.scene.tool_tree
+        held = s.rows.tree[r, 0] == tool or s.rows.tree[r, 1] == tool
+        if held and s.rows.hit_impulse[r] > 0.0:
             s.rows.constrained[0] = 1
 
 

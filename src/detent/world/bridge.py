@@ -145,7 +145,7 @@ def contact_views(data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _silence_warnings() -> Any:
-    """Warnings would write a log file from the tick; their counters are read instead."""
+    """Warnings would write a log file from the tick; `Session` reads their counters instead."""
     quiet = cfunc(types.void(types.intp), cache=False)(_ignore) if JIT_ENABLED else None
     if quiet is not None:
         ctypes.c_void_p.in_dll(_LIB, "mju_user_warning").value = quiet.address

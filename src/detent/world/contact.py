@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from detent.checks import fraction, not_negative, one_of
+from detent.errors import ParameterError
 from detent.world.friction import NO_FRICTION, Friction
 from detent.world.wall import PLAIN_WALL, Wall
 
@@ -24,8 +25,9 @@ class Contact:
 
     ``mode`` is ``"impulse"`` (impulses on collision, penalty at rest: TH 4.2),
     ``"penalty"`` (never an impulse) or ``"rigid"`` (complementarity time stepping without
-    penetration). ``method``, ``self_collision`` and ``clamp`` are right by default;
-    ``"equality"``, ``"split"`` and ``False`` are the documents to the letter (errata E3, E4).
+    penetration, without friction). ``method``, ``self_collision`` and ``clamp`` are right by
+    default; ``"equality"``, ``"split"`` and ``False`` are the documents to the letter (errata
+    E3, E4).
 
     Where the device has limits, ``strategy`` says what becomes of a contact response that is
     too strong for it: ``"full"`` ignores the limits, ``"saturate"`` cuts at the device only,
@@ -56,3 +58,5 @@ class Contact:
         one_of("self-collision row", self.self_collision, SELF_COLLISIONS)
         one_of("strategy", self.strategy, STRATEGIES)
         one_of("limit", self.limit, LIMITS)
+        if self.mode == "rigid" and self.friction.law != "none":
+            raise ParameterError("friction", self.friction.law, "none with rigid contact")

@@ -88,6 +88,10 @@ def _warnings(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> list[
     meshes = [_geom(model, g) for g in range(model.ngeom) if model.geom_type[g] == _MESH]
     if meshes:
         out.append(f"meshes collide as their convex hulls: {', '.join(meshes[:6])}")
+    if model.na:
+        out.append("actuators with dynamics of their own do not move: their state is held")
+    if np.isfinite(world.properties[:, 3]).any():
+        out.append("friction of geoms acts only if the session's contact has a friction law")
     if model.nplugin:
         out.append("plugins are ignored")
     balls = sum(

@@ -124,8 +124,9 @@ class World:
         """The same world, starting at *qpos*, at rest or moving with *qvel*."""
         other = copy.copy(self)
         other.qpos = vector("qpos", qpos, (self.model.nq,)).copy()
+        other.qvel = np.zeros(self.model.nv)
         if qvel is not None:
-            other.qvel = vector("qvel", qvel, (self.model.nv,)).copy()
+            other.qvel[:] = vector("qvel", qvel, (self.model.nv,))
         return other
 
 
