@@ -245,10 +245,18 @@ def _keep_busy(stop: threading.Event) -> None:
 
 def _baseline(seconds: float) -> tuple[float, float]:
     """p50 and p99 of cyclictest at the same period, or of a loop that only sleeps [µs]."""
-    command = shutil.which("cyclictest")
-    if command is None:
+    histogram = _cyclictest(seconds)
+    if histogram is None:
         late = sleep_lateness(LIVE_RATE, seconds) / 1e3
         return float(np.percentile(late, 50)), float(np.percentile(late, 99))
+    return percentile(histogram, 0.5), percentile(histogram, 0.99)
+
+
+def _cyclictest(seconds: float) -> np.ndarray | None:
+    """Its histogram [µs], or None where it is not installed or not allowed to run."""
+    command = shutil.which("cyclictest")
+    if command is None:
+        return None
     with tempfile.NamedTemporaryFile("r", suffix=".txt") as file:
         loops = str(round(LIVE_RATE * seconds))
         period = str(round(1e6 / LIVE_RATE))
@@ -261,7 +269,7 @@ def _baseline(seconds: float) -> tuple[float, float]:
     histogram = np.zeros(4001, np.int64)
     for bin_, count in pairs:
         histogram[int(bin_)] += int(count)
-    return percentile(histogram, 0.5), percentile(histogram, 0.99)
+    return histogram if histogram.any() else None
 
 
 def bench_start(quick: bool) -> dict[str, Any]:
