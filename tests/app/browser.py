@@ -23,7 +23,7 @@ from detent.app.stage import Stage
 FLAGS = (
     *("--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--no-first-run", "--window-size=1000,700"),
+    *("--no-first-run", "--window-size=1200,700"),
 )
 SQUARE = 1.7 / 7.0  # of the gizmo's size: where its square for moving in the plane is
 NODE = "return window.__viserMutable?.nodePoseData?.[arguments[0]] ?? null"
