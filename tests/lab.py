@@ -17,7 +17,7 @@ from detent.servo.records import Servo
 from detent.session import Prepared
 
 #: forces only: nothing ties the positions of tool and device
-LOOSE = FourChannel(stiffness=0.0, damping=0.0)
+LOOSE = FourChannel(stiffness=0.0, damping=0.0, topology=None)
 
 PLANAR = """
   <joint type="slide" axis="1 0 0"/>

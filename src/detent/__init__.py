@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from detent import devices, hands
     from detent.collision import Collision, resolve_collision
-    from detent.coupling import Direct, FourChannel, UnilateralCoupler, VirtualCoupler
+    from detent.coupling import (
+        Direct,
+        FourChannel,
+        Shaping,
+        Topology,
+        UnilateralCoupler,
+        VirtualCoupler,
+    )
     from detent.errors import DetentError
     from detent.record.trace import Trace
     from detent.session import ForcePath, Session
+    from detent.world.baumgarte import Baumgarte
     from detent.world.contact import Contact
     from detent.world.friction import Friction
     from detent.world.wall import Wall
@@ -23,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Baumgarte": "detent.world.baumgarte",
     "Collision": "detent.collision",
     "Contact": "detent.world.contact",
     "DetentError": "detent.errors",
@@ -31,6 +40,8 @@ _HOMES = {
     "Friction": "detent.world.friction",
     "FourChannel": "detent.coupling",
     "Session": "detent.session",
+    "Shaping": "detent.coupling",
+    "Topology": "detent.coupling",
     "Trace": "detent.record.trace",
     "UnilateralCoupler": "detent.coupling",
     "VirtualCoupler": "detent.coupling",
@@ -41,6 +52,7 @@ _HOMES = {
 _MODULES = ("devices", "hands")
 
 __all__ = [
+    "Baumgarte",
     "Collision",
     "Contact",
     "DetentError",
@@ -49,6 +61,8 @@ __all__ = [
     "FourChannel",
     "Friction",
     "Session",
+    "Shaping",
+    "Topology",
     "Trace",
     "UnilateralCoupler",
     "VirtualCoupler",

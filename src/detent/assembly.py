@@ -6,7 +6,8 @@ import numpy as np
 
 from detent.checks import unit_quaternion, wrench
 from detent.coupling import Coupling, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
-from detent.coupling.gains import block_inertia
+from detent.coupling.gains import block_inertia, six
+from detent.coupling.linkage import SINGULAR
 from detent.devices.protocol import ImpedanceDevice
 from detent.errors import ParameterError
 from detent.hands import Constant, Hand, Impedance, Sinusoid
@@ -43,6 +44,11 @@ def fill_device(out: records.Device, device: ImpedanceDevice, start: ToolStart) 
             "one in which the tool moves, or the device needs a mass and an inertia of its own",
         )
     out.mobility[:] = inverse_within(out.mass, out.mask)
+    axes = np.nonzero(out.mask)[0]
+    out.dimension[0] = len(axes)
+    out.axes[: len(axes)] = axes
+    out.packed[0, : len(axes), : len(axes)] = out.mass[np.ix_(axes, axes)]
+    out.packed[1, : len(axes), : len(axes)] = out.mobility[np.ix_(axes, axes)]
     out.twist[:] = out.mask * start.twist
 
 
@@ -128,6 +134,8 @@ def fill_coupling(
 ) -> None:
     """The coupling's gains, bounded by what the step can hold; a bound that acts is noted."""
     p["coupling"] = _COUPLINGS[type(coupling)]
+    enter = getattr(getattr(coupling, "topology", None), "singular", SINGULAR)
+    p["singular"] = enter, 2.0 * enter
     if isinstance(coupling, Direct):
         return
     mobility = device.mobility.copy()  # of the two against each other
@@ -148,10 +156,32 @@ def fill_coupling(
         k[part] *= soft
         b[part] *= ease
     p["coupling_k"], p["coupling_b"] = k, b
+    fill_topology(p, coupling, notes)
     p["adaptive_damping"] = getattr(coupling, "adaptive_damping", 0.0)
     fastest = float(np.linalg.eigvalsh(mobility[:3, :3]).max())
     room = MOST_DAMPING / (step * fastest) - b[:3].max() if fastest > 0.0 else 0.0
     p["adaptive_most"] = max(room, 0.0)
+
+
+def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
+    """Impedance shaping and the penalty on topological constraints."""
+    if not isinstance(coupling, FourChannel):
+        return
+    step = float(p["step"][0])
+    topology, shaping = coupling.topology, coupling.shaping
+    if topology is not None:
+        p["topology_k"] = min(topology.stiffness, 2.0 * MOST_STIFFNESS / step**2)
+        p["topology_b"] = min(topology.damping, 2.0 * MOST_DAMPING / step)
+        p["topology_literal"] = topology.n_tc == "euclidean"
+        if p["topology_k"] < topology.stiffness or p["topology_b"] < topology.damping:
+            notes.append(
+                f"the topology's gains were bounded by the step of {1e3 * step:.3g} ms: "
+                f"{float(p['topology_k'][0]):.3g} 1/s², {float(p['topology_b'][0]):.3g} 1/s"
+            )
+    if shaping is not None:
+        p["shaping"] = 1
+        p["shaping_bias"] = shaping.bias
+        p["shaping_damping"] = six("damping", shaping.damping)
 
 
 def bound(gain: np.ndarray, mobility: np.ndarray, most: float) -> float:

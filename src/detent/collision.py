@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from detent.errors import ParameterError, UnknownNameError
 from detent.kernels.impact import impact_work, resolve_complementarity, resolve_equality
-from detent.kernels.linalg import iteration_limit, ltdl_factor
+from detent.kernels.inertia import Inertia, factor_inertia, make_inertia
+from detent.kernels.projection import iteration_limit
 
 METHODS = ("complementarity", "equality")
 
@@ -59,34 +60,28 @@ def resolve_collision(
     D, J, qd = _finite("D", D, 2), _finite("J", J, 2), _finite("qd", qd, 1)
     _check(D, J, qd, restitution, method)
     rows, nv = J.shape
-    inertia = _factor(D)
+    inertia = dense_inertia(D)
     work = impact_work(rows, nv)
     velocity, impulse = np.zeros(nv), np.zeros(rows)
     e = float(restitution)
     if method == "equality":
-        resolve_equality(*inertia, J, rows, nv, qd, e, work, velocity, impulse)
+        resolve_equality(inertia, J, rows, qd, e, work, velocity, impulse)
     else:
         limit = iteration_limit(rows, nv)
-        resolve_complementarity(*inertia, J, rows, nv, qd, e, limit, work, velocity, impulse)
+        resolve_complementarity(inertia, J, rows, qd, e, limit, work, velocity, impulse)
     return Collision(velocity, impulse)
 
 
-def dense_layout(nv: int) -> tuple[Ints, Ints, Ints]:
-    """A full lower triangle in the layout of MuJoCo's inertia: rownnz, rowadr, colind."""
+def dense_inertia(D: Floats) -> Inertia:
+    """The factor of a full matrix, as that of a mechanism in which all dofs hang together."""
+    nv = len(D)
     rownnz = np.arange(1, nv + 1, dtype=np.int32)
     rowadr = np.cumsum(rownnz, dtype=np.int32) - rownnz
     colind = np.concatenate([np.arange(n, dtype=np.int32) for n in rownnz])
-    return rownnz, rowadr, colind
-
-
-def _factor(D: Floats) -> tuple[Floats, Floats, Ints, Ints, Ints]:
-    nv = len(D)
-    layout = dense_layout(nv)
-    lower = D[np.tril_indices(nv)]
-    LD, diaginv = np.zeros(lower.size), np.zeros(nv)
-    if not ltdl_factor(lower, *layout, nv, LD, diaginv):
+    inertia = make_inertia(rownnz, rowadr, colind)
+    if not factor_inertia(D[np.tril_indices(nv)], inertia):
         raise ParameterError("D", D, "positive definite")
-    return LD, diaginv, *layout
+    return inertia
 
 
 def _finite(name: str, value: ArrayLike, ndim: int) -> Floats:

@@ -29,13 +29,15 @@ from detent.errors import ServoFault, TraceError
 from detent.hands import Hand
 from detent.record.trace import Trace, TraceWriter
 from detent.servo import records
+from detent.servo.closures import make_closures
 from detent.servo.exchange import make_slot
 from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
 from detent.servo.records import Servo
 from detent.servo.scene import make_arrays, make_scene
 from detent.servo.start import tool_at_start
-from detent.servo.tick import compile_stages
+from detent.warmup import warm
+from detent.world.baumgarte import Baumgarte
 from detent.world.contact import Contact
 from detent.world.world import World
 
@@ -93,6 +95,7 @@ class Session:
         integrator: ``"symplectic"`` (velocity first: passive for undamped springs) or
             ``"held"`` (positions move as under a force that is held for the step, as a real
             device does: a sampled spring then gains energy).
+        baumgarte: how drift of closed loops is taken back.
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class Session:
         outside: str = "hold",
         rate: float = 1000.0,
         integrator: str = "symplectic",
+        baumgarte: Baumgarte | None = None,
     ) -> None:
         self.world = world
         self.contact = contact or Contact()
@@ -115,6 +119,7 @@ class Session:
         self.force_path = force_path or ForcePath()
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
         self.rate = positive("rate", rate)
+        self.baumgarte = baumgarte or Baumgarte()
         self.integrator = one_of("integrator", integrator, records.INTEGRATORS)
 
     def run(
@@ -231,6 +236,12 @@ class Session:
         return other
 
     def prepare(self, hand: Hand | None, rate: float, ring: int) -> Prepared:
+        """A servo that is ready to run: allocated, filled, compiled."""
+        ready = self.allocate(hand, rate, ring)
+        warm(ready.servo)
+        return ready
+
+    def allocate(self, hand: Hand | None, rate: float, ring: int) -> Prepared:
         """Allocate and fill everything that a tick works on."""
         model = copy.deepcopy(self.world.model)
         if self.contact.mode == "rigid":
@@ -242,10 +253,12 @@ class Session:
         data.qvel[:] = self.world.qvel
         data.ctrl[:] = self.world.ctrl
         start = tool_at_start(self.world, model, data)
-        motion, rows, work, device, clock = make_arrays(model, CAPACITY)
+        closures = make_closures(model)
+        motion, rows, work, device, clock = make_arrays(model, CAPACITY, len(closures.h))
         p = np.zeros(1, records.PARAMETERS)
         notes: list[str] = []
         p["step"] = 1.0 / rate
+        p["closure_alpha"], p["closure_beta"] = self.baumgarte.frequency, self.baumgarte.ratio
         p["integrator"] = records.INTEGRATORS.index(self.integrator)
         fill_device(device, self.device, start)
         fill_contact(p, self.contact)
@@ -264,6 +277,7 @@ class Session:
             motion=motion,
             rows=rows,
             work=work,
+            closures=closures,
             device=device,
             clock=clock,
             parameters=p,
@@ -278,9 +292,8 @@ class Session:
             ring=rows_ring,
             ring_bytes=rows_ring.view(np.uint8).reshape(ring, -1),
             written=np.zeros(1, np.int64),
-            stages=np.zeros(9, np.int64),
+            stages=np.zeros(records.STAGES, np.int64),
         )
-        compile_stages(servo)
         return Prepared(servo, model, data, rate, notes)
 
 

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
 
-from detent.collision import dense_layout, resolve_collision
+from detent.collision import dense_inertia, resolve_collision
 from detent.kernels.impact import (
     impact_work,
-    kinetic_energy,
     resolve_complementarity,
     resolve_equality,
 )
+from detent.kernels.inertia import factor_inertia, kinetic_energy
 from detent.kernels.jit import JIT_ENABLED
-from detent.kernels.linalg import LIMIT, ltdl_factor
+from detent.kernels.projection import LIMIT
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 PER_SHAPE = 76 if JIT_ENABLED else 1  # 11 x 24 shapes: 20,064 cases
@@ -85,29 +85,26 @@ class Tick:
     """The arrays that a tick owns, made once and used for many collisions."""
 
     def __init__(self, rows: int, nv: int) -> None:
-        self.nv, self.layout = nv, dense_layout(nv)
-        size = nv * (nv + 1) // 2
-        self.M, self.LD, self.diaginv = np.zeros(size), np.zeros(size), np.zeros(nv)
+        self.nv = nv
+        self.M, self.inertia = np.zeros(nv * (nv + 1) // 2), dense_inertia(np.eye(nv))
         self.p, self.work = np.zeros(rows), impact_work(rows, nv + 1)
 
     def factor(self, D: np.ndarray) -> None:
         self.M[:] = D[np.tril_indices(self.nv)]
-        assert ltdl_factor(self.M, *self.layout, self.nv, self.LD, self.diaginv)
+        assert factor_inertia(self.M, self.inertia)
 
     def energy(self, qd: np.ndarray) -> float:
-        return kinetic_energy(self.M, *self.layout, self.nv, qd)
+        return kinetic_energy(self.M, self.inertia, qd)
 
     def complementarity(
         self, J: np.ndarray, qd: np.ndarray, e: float, out: np.ndarray, limit: int = 200
     ) -> int:
-        inertia = (self.LD, self.diaginv, *self.layout)
         return resolve_complementarity(
-            *inertia, J, len(J), self.nv, qd, e, limit, self.work, out, self.p
+            self.inertia, J, len(J), qd, e, limit, self.work, out, self.p
         )
 
     def equality(self, J: np.ndarray, qd: np.ndarray, e: float, out: np.ndarray) -> int:
-        inertia = (self.LD, self.diaginv, *self.layout)
-        return resolve_equality(*inertia, J, len(J), self.nv, qd, e, self.work, out, self.p)
+        return resolve_equality(self.inertia, J, len(J), qd, e, self.work, out, self.p)
 
 
 def solve_cases(rng: np.random.Generator, rows: int, nv: int, count: int, decades: float) -> Cases:

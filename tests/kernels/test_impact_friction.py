@@ -16,7 +16,7 @@ from scipy.optimize import minimize, nnls
 
 from detent.kernels.impact_friction import SWEEPS, friction_work, resolve_friction
 from detent.kernels.jit import JIT_ENABLED
-from detent.kernels.linalg import LIMIT, SOLVED
+from detent.kernels.projection import LIMIT, SOLVED
 from kernels.test_impact import Tick, random_inertias, random_rows
 
 SRC = Path(__file__).resolve().parents[2] / "src"
@@ -51,8 +51,8 @@ class Solver(Tick):
     ) -> Hit:
         rows, after, pt = len(J), np.zeros(self.nv), np.zeros(Jt.shape[:2])
         status = resolve_friction(
-            *(self.LD, self.diaginv, *self.layout),
-            *(J, Jt, mu, rows, self.nv, qd, e, limit, sweeps, self.friction),
+            self.inertia,
+            *(J, Jt, mu, rows, qd, e, limit, sweeps, self.friction),
             *(after, self.p, pt),
         )
         return Hit(after, self.p[:rows].copy(), pt, status)
@@ -526,8 +526,8 @@ def test_the_velocity_may_be_replaced_in_place() -> None:
     J, Jt = ON_FLOOR[2:].copy(), ON_FLOOR[None, :2].copy()
     expected = solver.solve(J, Jt, np.array([0.1]), qd, np.array([0.5])).velocity
     resolve_friction(
-        *(solver.LD, solver.diaginv, *solver.layout),
-        *(J, Jt, np.array([0.1]), 1, 6, qd, np.array([0.5]), 50, SWEEPS, solver.friction),
+        solver.inertia,
+        *(J, Jt, np.array([0.1]), 1, qd, np.array([0.5]), 50, SWEEPS, solver.friction),
         *(qd, solver.p, pt),
     )
     np.testing.assert_array_equal(qd, expected)

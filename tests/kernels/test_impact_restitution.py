@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 
 from detent.kernels.impact_restitution import resolve_restitutions, restitution_work
 from detent.kernels.jit import JIT_ENABLED
-from detent.kernels.linalg import LIMIT
+from detent.kernels.projection import LIMIT
 from kernels.test_impact import Tick, random_inertias, random_rows
 
 PER_SHAPE = 116 if JIT_ENABLED else 1  # 11 x 16 shapes: 20,416 cases
@@ -29,8 +29,8 @@ class Solver(Tick):
         self, J: np.ndarray, qd: np.ndarray, e: np.ndarray, out: np.ndarray, limit: int = 400
     ) -> int:
         return resolve_restitutions(
-            *(self.LD, self.diaginv, *self.layout),
-            *(J, len(J), self.nv, qd, e, limit, self.restitution, out, self.p),
+            self.inertia,
+            *(J, len(J), qd, e, limit, self.restitution, out, self.p),
         )
 
 

@@ -3,7 +3,16 @@
 from detent.coupling.couplers import UnilateralCoupler, VirtualCoupler
 from detent.coupling.direct import Direct
 from detent.coupling.four_channel import FourChannel
+from detent.coupling.linkage import Shaping, Topology
 
 Coupling = FourChannel | Direct | VirtualCoupler | UnilateralCoupler
 
-__all__ = ["Coupling", "Direct", "FourChannel", "UnilateralCoupler", "VirtualCoupler"]
+__all__ = [
+    "Coupling",
+    "Direct",
+    "FourChannel",
+    "Shaping",
+    "Topology",
+    "UnilateralCoupler",
+    "VirtualCoupler",
+]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from detent.checks import not_negative
 from detent.coupling.gains import Gains, check_gains, scaled
+from detent.coupling.linkage import Shaping, Topology
 
 FREQUENCY = 10.0  # [rad/s] of the default position channel
 DAMPING_RATIO = 3.5  # [-]; with it the default is Table 4.1's translation at 2 kg
@@ -28,6 +29,10 @@ class FourChannel:
     stiffness: Gains = None  # [N/m, N·m/rad]
     damping: Gains = None  # [N·s/m, N·m·s/rad]
     adaptive_damping: float = 0.0  # [s/m] K_b of TH D.6: damping on the tool per newton
+    topology: Topology | None = field(
+        default_factory=Topology
+    )  # holds the hand where a linkage can follow
+    shaping: Shaping | None = None  # the inertia of the linkage instead of the device's own
 
     def __post_init__(self) -> None:
         not_negative("adaptive_damping", self.adaptive_damping)

@@ -5,8 +5,9 @@ and e is the coefficient of restitution, one for all of them (TH 4.14-4.37):
 
 .. math:: D (\dot q^+ - \dot q_0) = J^T p, \qquad J \dot q^+ \ge -e J \dot q_0
 
-Everything happens where the inertia is the identity, with u = D^{1/2} L q' and N the
-whitened rows. The metric is J D^-1 J^T (errata E2), but it is never formed.
+Everything happens where the inertia is the identity, with u the whitened velocity and N the
+whitened rows (see `inertia`; there closed loops take their share of the impulse). The metric
+is J D^-1 J^T (errata E2), but it is never formed.
 """
 
 from __future__ import annotations
@@ -15,17 +16,14 @@ import math
 
 import numpy as np
 
+from detent.kernels.inertia import Inertia, unwhiten, whiten_rows, whiten_velocity
 from detent.kernels.jit import kernel
-from detent.kernels.linalg import (
+from detent.kernels.linalg import Floats
+from detent.kernels.projection import (
     ROUND_OFF,
-    Floats,
-    Ints,
     ProjectionWork,
     append_row,
     index_of_smallest,
-    ltdl_unwhiten,
-    ltdl_whiten_rows,
-    ltdl_whiten_velocity,
     outside_squared,
     project_onto_rows,
     projection_work,
@@ -64,57 +62,29 @@ def impact_work(rows: int, nv: int) -> ImpactWork:
 
 
 @kernel
-def kinetic_energy(
-    M: Floats, rownnz: Ints, rowadr: Ints, colind: Ints, nv: int, qd: Floats
-) -> float:
-    r"""The kinetic energy, with the ½ that TH 4.27, 4.33, 4.40 and 4.43 leave out.
-
-    .. math:: KE = \tfrac12 \dot q^T D \dot q
-    """
-    total = 0.0
-    for k in range(nv):
-        diagonal = rowadr[k] + rownnz[k] - 1
-        s = 0.5 * M[diagonal] * qd[k]  # errata E5
-        for a in range(rowadr[k], diagonal):
-            s += M[a] * qd[colind[a]]
-        total += s * qd[k]
-    return total
-
-
-@kernel
-def _whiten_problem(
-    LD: Floats,
-    diaginv: Floats,
-    rownnz: Ints,
-    rowadr: Ints,
-    colind: Ints,
+def whiten_problem(
+    inertia: Inertia,
     J: Floats,
     m: int,
-    nv: int,
     qd: Floats,
     work: ImpactWork,
 ) -> None:
     """The rows and the velocity where the inertia is the identity."""
-    N, u0 = work.N, work.u0
+    N, u0, nv = work.N, work.u0, inertia.nv
     for i in range(m):
         for k in range(nv):
             N[i, k] = J[i, k]
-    ltdl_whiten_rows(LD, diaginv, rownnz, rowadr, colind, nv, m, N)
+    whiten_rows(inertia, m, N)
     for k in range(nv):
         u0[k] = qd[k]
-    ltdl_whiten_velocity(LD, diaginv, rownnz, rowadr, colind, nv, u0)
+    whiten_velocity(inertia, u0)
 
 
 @kernel
 def resolve_complementarity(
-    LD: Floats,
-    diaginv: Floats,
-    rownnz: Ints,
-    rowadr: Ints,
-    colind: Ints,
+    inertia: Inertia,
     J: Floats,
     m: int,
-    nv: int,
     qd: Floats,
     restitution: float,
     limit: int,
@@ -138,7 +108,8 @@ def resolve_complementarity(
     :math:`KE^+ - KE_0 = -\tfrac12 \tfrac{1-e}{1+e} p^T J D^{-1} J^T p`.
     ``out_qd`` may be ``qd``.
     """
-    _whiten_problem(LD, diaginv, rownnz, rowadr, colind, J, m, nv, qd, work)
+    nv = inertia.nv
+    whiten_problem(inertia, J, m, qd, work)
     status, _ = project_onto_rows(
         work.N, work.bound, m, nv, work.u0, limit, work.projection, work.u, out_p
     )
@@ -146,26 +117,21 @@ def resolve_complementarity(
         work.u[k] -= work.u0[k]
     for i in range(m):
         out_p[i] *= 1.0 + restitution
-    _add_change(LD, diaginv, rownnz, rowadr, colind, nv, qd, 1.0 + restitution, work, out_qd)
+    add_change(inertia, qd, 1.0 + restitution, work, out_qd)
     return status
 
 
 @kernel
-def _add_change(
-    LD: Floats,
-    diaginv: Floats,
-    rownnz: Ints,
-    rowadr: Ints,
-    colind: Ints,
-    nv: int,
+def add_change(
+    inertia: Inertia,
     qd: Floats,
     factor: float,
     work: ImpactWork,
     out_qd: Floats,
 ) -> None:
     """Add the change in ``work.u``, so that dofs without an impulse keep their velocity."""
-    ltdl_unwhiten(LD, diaginv, rownnz, rowadr, colind, nv, work.u)
-    for k in range(nv):
+    unwhiten(inertia, work.u)
+    for k in range(inertia.nv):
         out_qd[k] = qd[k] + factor * work.u[k]
 
 
@@ -251,14 +217,9 @@ def _minimum_norm_impulse(
 
 @kernel
 def resolve_equality(
-    LD: Floats,
-    diaginv: Floats,
-    rownnz: Ints,
-    rowadr: Ints,
-    colind: Ints,
+    inertia: Inertia,
     J: Floats,
     m: int,
-    nv: int,
     qd: Floats,
     restitution: float,
     work: ImpactWork,
@@ -277,7 +238,8 @@ def resolve_equality(
     (TH 4.33 with the ½ of errata E5), though impulses may pull (errata E4).
     ``out_qd`` may be ``qd``.
     """
-    _whiten_problem(LD, diaginv, rownnz, rowadr, colind, J, m, nv, qd, work)
+    nv = inertia.nv
+    whiten_problem(inertia, J, m, qd, work)
     rank = _span_rows(m, nv, work)
     _minimum_norm_impulse(m, nv, rank, 1.0 + restitution, work, out_p)
     F, u = work.projection.F, work.u
@@ -286,5 +248,5 @@ def resolve_equality(
     for j in range(rank):
         for k in range(nv):
             u[k] -= F[j, nv] * F[j, k]
-    _add_change(LD, diaginv, rownnz, rowadr, colind, nv, qd, 1.0 + restitution, work, out_qd)
+    add_change(inertia, qd, 1.0 + restitution, work, out_qd)
     return rank

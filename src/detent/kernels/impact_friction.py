@@ -41,23 +41,17 @@ import math
 
 import numpy as np
 
-from detent.kernels.impact import _add_change, _whiten_problem
+from detent.kernels.impact import add_change, whiten_problem
 from detent.kernels.impact_restitution import (
     RestitutionWork,
     least_and_most,
     restitution_bounds,
     restitution_work,
 )
+from detent.kernels.inertia import Inertia, whiten_rows
 from detent.kernels.jit import kernel
-from detent.kernels.linalg import (
-    LIMIT,
-    ROUND_OFF,
-    SOLVED,
-    Floats,
-    Ints,
-    ltdl_whiten_rows,
-    project_onto_rows,
-)
+from detent.kernels.linalg import Floats
+from detent.kernels.projection import LIMIT, ROUND_OFF, SOLVED, project_onto_rows
 from detent.kernels.struct import Struct
 from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
 
@@ -104,17 +98,13 @@ def friction_work(rows: int, nv: int) -> FrictionWork:
 
 @kernel
 def _whiten_tangents(
-    LD: Floats,
-    diaginv: Floats,
-    rownnz: Ints,
-    rowadr: Ints,
-    colind: Ints,
+    inertia: Inertia,
     Jt: Floats,
     m: int,
-    nv: int,
     T: Floats,
 ) -> None:
     """The tangential rows where the inertia is the identity; in 2-D every second is zero."""
+    nv = inertia.nv
     for i in range(m):
         for k in range(nv):
             T[2 * i, k] = Jt[i, 0, k]
@@ -122,7 +112,7 @@ def _whiten_tangents(
         for j in range(1, Jt.shape[1]):
             for k in range(nv):
                 T[2 * i + j, k] = Jt[i, j, k]
-    ltdl_whiten_rows(LD, diaginv, rownnz, rowadr, colind, nv, 2 * m, T)
+    whiten_rows(inertia, 2 * m, T)
 
 
 @kernel
@@ -384,16 +374,11 @@ def _project_normals(m: int, nv: int, limit: int, work: FrictionWork, p: Floats)
 
 @kernel
 def resolve_friction(
-    LD: Floats,
-    diaginv: Floats,
-    rownnz: Ints,
-    rowadr: Ints,
-    colind: Ints,
+    inertia: Inertia,
     J: Floats,
     Jt: Floats,
     mu: Floats,
     m: int,
-    nv: int,
     qd: Floats,
     restitution: Floats,
     limit: int,
@@ -419,8 +404,9 @@ def resolve_friction(
     hold all the same. ``out_qd`` may be ``qd``.
     """
     impact, p, q, turn = work.restitution.impact, work.p, work.q, work.turn
-    _whiten_problem(LD, diaginv, rownnz, rowadr, colind, J, m, nv, qd, impact)
-    _whiten_tangents(LD, diaginv, rownnz, rowadr, colind, Jt, m, nv, work.T)
+    nv = inertia.nv
+    whiten_problem(inertia, J, m, qd, impact)
+    _whiten_tangents(inertia, Jt, m, work.T)
     _turn_tangents(m, nv, work.T, turn)
     _mobilities(m, nv, work)
     status = SOLVED
@@ -438,5 +424,5 @@ def resolve_friction(
             out_pt[i, j] = turn[i, 1] * a + turn[i, 0] * b
     for k in range(nv):
         impact.u[k] = work.u[k] - impact.u0[k]
-    _add_change(LD, diaginv, rownnz, rowadr, colind, nv, qd, 1.0, impact, out_qd)
+    add_change(inertia, qd, 1.0, impact, out_qd)
     return status

@@ -30,9 +30,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from detent.kernels.impact import ImpactWork, _add_change, _whiten_problem, impact_work
+from detent.kernels.impact import ImpactWork, add_change, impact_work, whiten_problem
+from detent.kernels.inertia import Inertia
 from detent.kernels.jit import kernel
-from detent.kernels.linalg import Floats, Ints, project_onto_rows
+from detent.kernels.linalg import Floats
+from detent.kernels.projection import project_onto_rows
 from detent.kernels.struct import Struct
 
 
@@ -80,14 +82,9 @@ def restitution_bounds(
 
 @kernel
 def resolve_restitutions(
-    LD: Floats,
-    diaginv: Floats,
-    rownnz: Ints,
-    rowadr: Ints,
-    colind: Ints,
+    inertia: Inertia,
     J: Floats,
     m: int,
-    nv: int,
     qd: Floats,
     restitution: Floats,
     limit: int,
@@ -104,8 +101,8 @@ def resolve_restitutions(
     ``out_qd`` may be ``qd``.
     """
     impact, bound = work.impact, work.bound
-    N, u, u0 = impact.N, impact.u, impact.u0
-    _whiten_problem(LD, diaginv, rownnz, rowadr, colind, J, m, nv, qd, impact)
+    N, u, u0, nv = impact.N, impact.u, impact.u0, inertia.nv
+    whiten_problem(inertia, J, m, qd, impact)
     least, _ = least_and_most(restitution, m)
     restitution_bounds(N, m, nv, u0, restitution, least, bound)
     status, _ = project_onto_rows(N, bound, m, nv, u0, limit, impact.projection, u, out_p)
@@ -113,5 +110,5 @@ def resolve_restitutions(
         u[k] -= u0[k]
     for i in range(m):
         out_p[i] *= 1.0 + least
-    _add_change(LD, diaginv, rownnz, rowadr, colind, nv, qd, 1.0 + least, impact, out_qd)
+    add_change(inertia, qd, 1.0 + least, impact, out_qd)
     return status

@@ -36,3 +36,12 @@ def dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
     for i in range(n):
         total += a[i] * b[i]
     return total
+
+
+@kernel
+def largest(x: np.ndarray) -> float:
+    """The largest magnitude of its elements, 0 of none."""
+    most = 0.0
+    for i in range(x.shape[0]):
+        most = max(most, abs(x[i]))
+    return most

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
+from detent.kernels.inertia import unwhiten, whiten, whiten_rows
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite, slew_scale, uniform_scale
-from detent.kernels.linalg import ltdl_solve, psd_pinv_solve
+from detent.kernels.mapping import map_torques, weigh
 from detent.kernels.so3 import integrate_quaternion, rotate, rotation_error
-from detent.kernels.vectors import dot
+from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.servo.records import (
     ALTERED,
     DIRECT,
@@ -30,8 +31,6 @@ from detent.servo.records import (
     Scene,
 )
 from detent.world.bridge import mj_jac
-
-RANK_TOLERANCE = 1e-10  # of the largest mobility: below it a direction is constrained
 
 
 @kernel
@@ -65,8 +64,53 @@ def hand_wrench(
 
 
 @kernel
+def update_link_inertia(sc: Scene, mo: Motion) -> None:
+    """M_hl: the inertia of the held link alone, at the hand point, in world axes."""
+    body, out = sc.held_body, mo.link
+    mass = sc.body_mass[body]
+    c0 = sc.xipos[body, 0] - mo.point[0]
+    c1 = sc.xipos[body, 1] - mo.point[1]
+    c2 = sc.xipos[body, 2] - mo.point[2]
+    square = c0 * c0 + c1 * c1 + c2 * c2
+    for i in range(3):
+        ci = sc.xipos[body, i] - mo.point[i]
+        for k in range(3):
+            ck = sc.xipos[body, k] - mo.point[k]
+            out[i, k] = mass if i == k else 0.0
+            turn = mass * ((square if i == k else 0.0) - ci * ck)
+            for a in range(3):
+                turn += (
+                    sc.ximat[body, 3 * i + a]
+                    * sc.body_inertia[body, a]
+                    * (sc.ximat[body, 3 * k + a])
+                )
+            out[3 + i, 3 + k] = turn
+            out[i, 3 + k] = 0.0
+    # v_com = v − c × ω ... = v + ω × c: the coupling is −m [c]×
+    out[0, 4], out[0, 5] = mass * c2, -mass * c1
+    out[1, 3], out[1, 5] = -mass * c2, mass * c0
+    out[2, 3], out[2, 4] = mass * c1, -mass * c0
+    for i in range(3):
+        for k in range(3):
+            out[3 + k, i] = out[i, 3 + k]
+
+
+@kernel
+def weigh_hand(mo: Motion, de: Device, p: np.ndarray) -> None:
+    """The rank of Λ_h⁻¹ within the device's subspace, and what maps torques to the hand."""
+    n = de.dimension[0]
+    for i in range(n):
+        for k in range(n):
+            mo.inside[0, i, k] = mo.mobility[de.axes[i], de.axes[k]]
+            mo.inside[1, i, k] = mo.link[de.axes[i], de.axes[k]]
+    enter, leave = p["singular"][0, 0], p["singular"][0, 1]
+    mo.rank[0] = weigh(mo.inside[0], mo.inside[1], n, enter, leave, mo.rank[0], mo.mapping)
+    mo.rank[1] = n - mo.rank[0]
+
+
+@kernel
 def update_hand_point(sc: Scene, mo: Motion) -> None:
-    """The hand point in the world, its Jacobian, and Λ_h⁻¹ = J_h D⁻¹ J_hᵀ (TH 5.16)."""
+    """The hand point in the world, its Jacobian, and Λ_h⁻¹ = J_h D⁻¹ J_hᵀ (TH 5.16, S3 9)."""
     rotate(sc.xquat[sc.held_body], sc.hand_point, mo.point)
     for k in range(3):
         mo.point[k] += sc.xpos[sc.held_body, k]
@@ -79,22 +123,20 @@ def update_hand_point(sc: Scene, mo: Motion) -> None:
         sc.held_body,
     )
     for i in range(6):
-        for j in range(sc.nv):
-            mo.jac_response[i, j] = mo.jac[i, j]
-        ltdl_solve(
-            mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.jac_response[i]
-        )
         twist = 0.0
         for j in range(sc.nv):
+            mo.jac_white[i, j] = mo.jac[i, j]
             twist += mo.jac[i, j] * sc.qvel[j]
         mo.twist[i] = twist
+    whiten_rows(mo.inertia, 6, mo.jac_white)
     for i in range(6):
         for k in range(i + 1):
             total = 0.0
             for j in range(sc.nv):
-                total += mo.jac[i, j] * mo.jac_response[k, j]
+                total += mo.jac_white[i, j] * mo.jac_white[k, j]
             mo.mobility[i, k] = total
             mo.mobility[k, i] = total
+    update_link_inertia(sc, mo)
 
 
 @kernel
@@ -115,7 +157,7 @@ def coordinate(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
 
     .. math:: F = K (x_{device} - x_{tool}) + B (\dot x_{device} - \dot x_{tool})
     """
-    error, held = mo.hand6[2], mo.hand6[3]
+    error, held = mo.error[0], mo.hand6[3]
     pose_error(de.seen, de.quaternion, mo.point, sc.xquat[sc.held_body], error)
     pose_error(mo.start[0:3], mo.start[3:7], mo.point, sc.xquat[sc.held_body], held)
     strength = 0.0
@@ -126,6 +168,7 @@ def coordinate(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
     for i in range(6):
         inside = de.mask[i]
         difference = de.twist[i] - mo.twist[i]
+        mo.error[1, i] = difference
         spring = p["coupling_k"][0, i] * error[i]
         pull = spring + p["coupling_b"][0, i] * difference
         extra = adaptive * difference if i < 3 else 0.0
@@ -135,43 +178,52 @@ def coordinate(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
 
 
 @kernel
+def respond_to_hand(mo: Motion, de: Device, wrench: np.ndarray) -> None:
+    """mo.white ← D⁻¹ J_hᵀ of a wrench in the device's subspace."""
+    clear_vector(mo.white)
+    for i in range(de.dimension[0]):
+        for j in range(mo.inertia.nv):
+            mo.white[j] += mo.jac_white[de.axes[i], j] * wrench[i]
+    unwhiten(mo.inertia, mo.white)
+
+
+@kernel
 def follow_device(sc: Scene, mo: Motion, de: Device, step: float) -> None:
     r"""Direct coupling: the held link arrives where the device is at the end of the step.
 
     .. math:: \dot q \leftarrow \dot q + \bar J_h ((x_{device} - x_{tool}) / T - J_h \dot q)
     """
-    want, push = mo.hand6[2], mo.hand6[3]
-    pose_error(de.seen, de.quaternion, mo.point, sc.xquat[sc.held_body], want)
-    for i in range(6):
-        twist = 0.0
-        for j in range(sc.nv):
-            twist += mo.jac[i, j] * sc.qvel[j]
-        want[i] = de.mask[i] * (want[i] / step - twist)
-        for k in range(6):
-            mo.inside[i, k] = de.mask[i] * de.mask[k] * mo.mobility[i, k]
-    psd_pinv_solve(mo.inside, 6, want, RANK_TOLERANCE, mo.pinv_L, mo.pinv_S, mo.hand6[4], push)
-    for i in range(6):
-        for j in range(sc.nv):
-            sc.qvel[j] += mo.jac_response[i, j] * push[i]
+    way, want, push = mo.hand6[2], mo.hand6[3], mo.hand6[4]
+    pose_error(de.seen, de.quaternion, mo.point, sc.xquat[sc.held_body], way)
+    n = de.dimension[0]
+    for i in range(n):
+        a = de.axes[i]
+        want[i] = way[a] / step - dot(mo.jac[a], sc.qvel, sc.nv)
+    map_torques(n, mo.rank[0], mo.mapping, want, push)
+    respond_to_hand(mo, de, push)
+    for j in range(sc.nv):
+        sc.qvel[j] += mo.white[j]
 
 
 @kernel
-def map_to_hand(sc: Scene, mo: Motion, torque: np.ndarray, out: np.ndarray) -> int:
-    r"""The wrench at the hand that stands for torques on the tool; the rank.
+def map_to_hand(mo: Motion, de: Device, torque: np.ndarray, out: np.ndarray) -> None:
+    r"""The wrench at the hand that stands for torques on the tool, in the device's subspace.
 
-    .. math:: F_{env} = J_h^{\#T} T_{ext} = \Lambda_h J_h D^{-1} T_{ext}
+    .. math:: F_{env} = J_h^{\#T} T_{ext}
 
-    TH 5.2-5.12; the dynamically consistent inverse where the tool is redundant.
+    TH 5.2-5.12: the weighted inverse of `mapping`, of any rank; the dynamically consistent
+    inverse where the tool is redundant.
     """
-    pushed = mo.hand6[2]
-    for i in range(6):
-        total = 0.0
-        for j in range(sc.nv):
-            total += mo.jac_response[i, j] * torque[j]
-        pushed[i] = total
-    return psd_pinv_solve(
-        mo.mobility, 6, pushed, RANK_TOLERANCE, mo.pinv_L, mo.pinv_S, mo.hand6[4], out
-    )
+    pushed, wrench = mo.hand6[2], mo.hand6[4]
+    n = de.dimension[0]
+    copy_vector(torque, mo.white)
+    whiten(mo.inertia, mo.white)
+    for i in range(n):
+        pushed[i] = dot(mo.jac_white[de.axes[i]], mo.white, mo.inertia.nv)
+    map_torques(n, mo.rank[0], mo.mapping, pushed, wrench)
+    clear_vector(out)
+    for i in range(n):
+        out[de.axes[i]] = wrench[i]
 
 
 @kernel
@@ -186,6 +238,7 @@ def device_command(mo: Motion, de: Device, constrained: bool, p: np.ndarray) -> 
             de.raw[i] += de.mask[i] * de.environment[i]
         if position:
             de.raw[i] += mo.hand6[1, i]
+        de.raw[i] += de.topology[i]
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from detent.kernels.contact import group_root
-from detent.kernels.impact import kinetic_energy
+from detent.kernels.inertia import kinetic_energy
 from detent.kernels.jit import kernel
 from detent.servo.couple import map_to_hand
 from detent.servo.records import SPREAD, Motion, Rows, Scene, Servo
@@ -31,7 +31,7 @@ def tool_part(sc: Scene, mo: Motion, impulses_only: int) -> None:
     """mo.scratch ← the contact torques on the tool that are to be limited."""
     for j in range(sc.nv):
         mo.scratch[j] = 0.0
-        if sc.dof_tree[j] == sc.tool_tree:
+        if sc.in_tool[sc.dof_tree[j]] != 0:
             mo.scratch[j] = mo.impulsive[j]
             if impulses_only == 0:
                 mo.scratch[j] += mo.penalty[j]
@@ -65,7 +65,7 @@ def limit_response(s: Servo) -> None:
     impulses_only = p["collisions_only"][0]
     tool_part(sc, mo, impulses_only)
     part, other = mo.hand6[3], mo.hand6[5]
-    map_to_hand(sc, mo, mo.scratch, part)
+    map_to_hand(mo, de, mo.scratch, part)
     for i in range(6):
         other[i] = 0.0 if impulses_only != 0 else de.environment[i] - part[i]
     share = share_within(other, part, p["limit"][0])
@@ -76,6 +76,5 @@ def limit_response(s: Servo) -> None:
     for i in range(6):
         de.environment[i] += (share - 1.0) * part[i]
     if rows.tally[3] > 0:
-        rows.impact[0] = kinetic_energy(
-            sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.velocity
-        ) - kinetic_energy(sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, sc.qvel)
+        rows.impact[0] = kinetic_energy(sc.M, mo.inertia, mo.velocity)
+        rows.impact[0] -= kinetic_energy(sc.M, mo.inertia, sc.qvel)

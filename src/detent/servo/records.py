@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from detent.kernels.impact_friction import FrictionWork
+from detent.kernels.inertia import Inertia
+from detent.kernels.mapping import MappingWork
 from detent.kernels.struct import Struct
 from detent.servo.exchange import Slot
 
@@ -64,6 +66,15 @@ PARAMETERS = np.dtype(
         ("coupling_b", "f8", 6),  # [N·s/m, N·m·s/rad]
         ("adaptive_damping", "f8"),  # [s/m] K_b of TH D.6
         ("adaptive_most", "f8"),  # [N·s/m] that the step can hold
+        ("shaping", "i8"),  # impedance control of the device's inertia (M19): off, or on
+        ("shaping_damping", "f8", 6),  # [N·s/m, N·m·s/rad] b_d
+        ("shaping_bias", "i8"),  # with J̇q̇ − J D⁻¹B (errata E10)
+        ("topology_k", "f8"),  # [1/s²] k_tc, of the penalty on topological constraints (M20)
+        ("topology_b", "f8"),  # [1/s] b_tc
+        ("topology_literal", "i8"),  # euclidean directions (errata B2, TH 5.23)
+        ("singular", "f8", 2),  # [-] where a direction becomes constrained, and free again
+        ("closure_alpha", "f8"),  # [1/s] Baumgarte's frequency of the closures of loops
+        ("closure_beta", "f8"),  # [-] and damping ratio
         ("hold_k", "f8", 6),  # outside the device's subspace
         ("hold_b", "f8", 6),
         ("hand", "i8"),
@@ -101,6 +112,9 @@ ROW = np.dtype(
         ("environment_wrench", "f8", 6),  # F_env, TH 5.2
         ("raw_wrench", "f8", 6),  # what the coupling asked of the device
         ("device_wrench", "f8", 6),  # what the force path let through
+        ("topology_wrench", "f8", 6),  # the part of it that holds topological constraints
+        ("constraints", "i8"),  # how many topological constraints the hand is under
+        ("closure", "f8"),  # [m, rad] largest error of a closed loop
         ("state", "i8"),  # of the tool's contact group: free, colliding, resting
         ("contacts", "i8"),  # touching rows of the tool's group
         ("collisions", "i8"),  # rows that received an impulse
@@ -125,7 +139,7 @@ class Scene(Struct):
     model: int  # addresses
     data: int
     nv: int
-    features: np.ndarray  # (3,) ntendon, nu, gravity on
+    features: np.ndarray  # (4,) ntendon, nu, gravity on, joint damping
     qpos: np.ndarray
     qvel: np.ndarray
     passive: np.ndarray  # qfrc_passive
@@ -137,11 +151,12 @@ class Scene(Struct):
     subtree_com: np.ndarray
     subtree_mass: np.ndarray
     M: np.ndarray
-    M_rownnz: np.ndarray
-    M_rowadr: np.ndarray
-    M_colind: np.ndarray
     dof_damping: np.ndarray
     dof_body: np.ndarray
+    dof_parent: np.ndarray
+    axes: np.ndarray  # (3, 3) x, y and z
+    body_last_dof: np.ndarray  # the last dof that moves the body, -1 = none
+    body_root: np.ndarray
     dof_tree: np.ndarray
     body_tree: np.ndarray
     gravity: np.ndarray
@@ -160,8 +175,12 @@ class Scene(Struct):
     limit_range: np.ndarray  # (n, 2)
     equality_trees: np.ndarray  # (n, 2) trees joined by loop closures
     tool_tree: int
-    tool_root: int  # body
+    in_tool: np.ndarray  # (ntree,) 1 = of the tool: its tree, and those its loops close over
     held_body: int
+    body_mass: np.ndarray
+    body_inertia: np.ndarray
+    xipos: np.ndarray
+    ximat: np.ndarray
     hand_point: np.ndarray  # (3,) in the held body's frame
 
 
@@ -217,10 +236,8 @@ MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION, MEMORY_WALL, MEMORY = 0, 1, 2, 10, 
 class Motion(Struct):
     """Vectors and matrices of the proxy in configuration space, and at the hand."""
 
-    LD: np.ndarray  # factor of D
-    LD_diag: np.ndarray
-    LDT: np.ndarray  # factor of D + T·C
-    LDT_diag: np.ndarray
+    inertia: Inertia  # D
+    damped: Inertia  # D + T·C
     torque: np.ndarray  # (nv,) all smooth torques of this tick
     external: np.ndarray  # (nv,) T_ext
     penalty: np.ndarray  # (nv,) torques of contact forces
@@ -228,18 +245,24 @@ class Motion(Struct):
     velocity: np.ndarray  # (nv,) q̇ after the impulses
     after: np.ndarray  # (nv,) q̇ after the collision that is being resolved
     scratch: np.ndarray  # (nv,)
+    white: np.ndarray  # (nv,) scratch, whitened
     load: np.ndarray  # (2, nv, nv) Σ K jᵀj, Σ B jᵀj
     jac: np.ndarray  # (6, nv) J_h
-    jac_response: np.ndarray  # (6, nv) D⁻¹ J_hᵀ
-    jac_scratch: np.ndarray  # (2, 3, nv) of two bodies, for mj_jac
+    jac_white: np.ndarray  # (6, nv) J_h, whitened
+    jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
     seam: np.ndarray  # (4, 3) scratch of the seam test
-    tangent: np.ndarray  # (2, nv) scratch of friction
+    tangent: np.ndarray  # (nv,) scratch of friction
     vector3: np.ndarray  # (3, 3) scratch of friction
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
-    pinv_L: np.ndarray  # (6, 6) scratch
-    pinv_S: np.ndarray  # (6, 6) scratch
-    inside: np.ndarray  # (6, 6) Λ_h⁻¹ within the device's subspace
+    link: np.ndarray  # (6, 6) M_hl, inertia of the held link
+    inside: np.ndarray  # (2, 6, 6) Λ_h⁻¹ and M_hl within the device's subspace, packed
+    mapping: MappingWork
+    rank: np.ndarray  # (2,) of Λ_h⁻¹ there; topological constraints
+    error: np.ndarray  # (2, 6) pose and twist of the device minus those of the tool
+    reaction: np.ndarray  # (nv,) torques of the topological penalty on the linkage
+    spatial: np.ndarray  # (2, 6) scratch
+    bias: np.ndarray  # (6,) J̇_h q̇ − J_h D⁻¹ B
     hand6: np.ndarray  # (6, 6) wrench on the tool, on the device; scratch
     point: np.ndarray  # (3,) the hand point in the world
     start: np.ndarray  # (7,) pose of the hand point at the start (held directions)
@@ -255,6 +278,10 @@ class Device(Struct):
     mass: np.ndarray  # (6, 6)
     mobility: np.ndarray  # (6, 6) M⁻¹ in the subspace, zero outside
     mask: np.ndarray  # (6,) 1 inside the device's motion subspace
+    axes: np.ndarray  # (6,) the axes inside, first
+    dimension: np.ndarray  # (1,) how many
+    packed: np.ndarray  # (2, 6, 6) mass and mobility within it
+    topology: np.ndarray  # (6,) wrench of the topological constraints
     acceleration: np.ndarray  # (6,)
     mean: np.ndarray  # (6,) velocity that moves it within the step
     wrench: np.ndarray  # (6,) to the device
@@ -263,6 +290,28 @@ class Device(Struct):
     hand: np.ndarray  # (6,) F_h
     environment: np.ndarray  # (6,) F_env
     delayed: np.ndarray  # (MAX_DELAY + 1, 6)
+
+
+class Closures(Struct):
+    """Loops: the bodies or joints that each closure ties, and its rows."""
+
+    kind: np.ndarray  # (n,) a pin, a weld or a coupling of joints
+    body: np.ndarray  # (n, 2)
+    point: np.ndarray  # (n, 2, 3) in the frames of the bodies
+    quaternion: np.ndarray  # (n, 2, 4) likewise
+    dof: np.ndarray  # (n, 2) of coupled joints, the second may be -1
+    qpos: np.ndarray  # (n, 2)
+    reference: np.ndarray  # (n, 2) their positions in the scene's own pose
+    polynomial: np.ndarray  # (n, 5)
+    first: np.ndarray  # (n + 1,) row at which each begins
+    W: np.ndarray  # (rows, nv) ∂h/∂q
+    white: np.ndarray  # (rows, nv) scratch
+    h: np.ndarray  # (rows,) [m, rad]
+    wanted: np.ndarray  # (rows,) W q̈ that closes them
+    covered: np.ndarray  # (rows,) scratch
+    rates: np.ndarray  # (rows,) scratch
+    jac: np.ndarray  # (2, 6, nv) scratch: J of the point and rotation, or their rates
+    place: np.ndarray  # (2, 7) scratch: where the two points are
 
 
 class Clock(Struct):
@@ -285,6 +334,7 @@ class Servo(Struct):
     motion: Motion
     rows: Rows
     work: FrictionWork
+    closures: Closures
     device: Device
     clock: Clock
     parameters: np.ndarray  # (1,) PARAMETERS
@@ -299,20 +349,25 @@ class Servo(Struct):
     ring: np.ndarray  # (n,) ROW
     ring_bytes: np.ndarray  # (n, bytes)
     written: np.ndarray  # (1,) rows written so far
-    stages: np.ndarray  # (9,) addresses, see servo.tick
+    stages: np.ndarray  # (STAGES,) addresses, see servo.tick
 
 
 (
     STAGE_SENSE,
+    STAGE_CLOSE,
     STAGE_APPROACH,
     STAGE_COLLIDE,
     STAGE_PROJECT,
+    STAGE_RIGID,
     STAGE_RUB,
     STAGE_REACT,
     STAGE_LIMIT,
+    STAGE_SHAPE,
     STAGE_COUPLE,
+    STAGE_MOVE,
     STAGE_TICK,
-) = range(9)
+) = range(13)
+STAGES = 13
 
 
 class Block:

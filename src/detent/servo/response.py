@@ -10,18 +10,14 @@ from detent.kernels.contact import (
     penalty_force,
     quadratic_form,
 )
-from detent.kernels.impact import kinetic_energy, resolve_equality
+from detent.kernels.impact import resolve_equality
 from detent.kernels.impact_friction import SWEEPS, resolve_friction
 from detent.kernels.impact_restitution import resolve_restitutions
-from detent.kernels.jit import kernel
-from detent.kernels.linalg import (
-    iteration_limit,
-    ltdl_solve,
-    ltdl_unwhiten,
-    ltdl_whiten_rows,
-    ltdl_whiten_velocity,
-    project_onto_rows,
+from detent.kernels.inertia import (
+    kinetic_energy,
 )
+from detent.kernels.jit import kernel
+from detent.kernels.projection import iteration_limit
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
 from detent.kernels.walls import wall_force
@@ -34,7 +30,7 @@ from detent.servo.records import (
     MEMORY_ZERO,
     RIGID,
     STAGE_COLLIDE,
-    STAGE_PROJECT,
+    STAGE_RIGID,
     STAGE_RUB,
     UNILATERAL,
     Motion,
@@ -180,7 +176,7 @@ def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, split: int, sl
     copy_vector(rows.jac[r], kept)
     for side in range(2):
         clear_vector(rows.jac[r])
-        add_normal_row(sc, mo, rows, r, side, 1.0 if side == 1 else -1.0)
+        add_normal_row(sc, rows, r, side, 1.0 if side == 1 else -1.0)
         copy_vector(rows.jac[r], rows.hit_jac[hits])
         describe_hit(sc, rows, r, hits, 0)
         hits += 1
@@ -244,15 +240,13 @@ def resolve_hits(s: Servo) -> None:
     hits = rows.tally[4]
     if s.parameters["restitution_law"][0] == 0:
         resolve_restitutions(
-            mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind,
-            rows.hit_jac, hits, sc.nv, mo.velocity, rows.hit_restitution,
+            mo.inertia, rows.hit_jac, hits, mo.velocity, rows.hit_restitution,
             iteration_limit(hits, sc.nv), work.restitution, mo.after, rows.hit_impulse,
         )  # fmt: skip
     else:
         resolve_equality(
-            mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind,
-            rows.hit_jac, hits, sc.nv, mo.velocity, rows.impact[1], work.restitution.impact,
-            mo.after, rows.hit_impulse,
+            mo.inertia, rows.hit_jac, hits, mo.velocity, rows.impact[1],
+            work.restitution.impact, mo.after, rows.hit_impulse,
         )  # fmt: skip
 
 
@@ -262,8 +256,7 @@ def resolve_sliding_hits(s: Servo) -> None:
     sc, mo, rows = s.scene, s.motion, s.rows
     hits = rows.tally[4]
     resolve_friction(
-        mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind,
-        rows.hit_jac, rows.hit_tangent, rows.hit_friction, hits, sc.nv, mo.velocity,
+        mo.inertia, rows.hit_jac, rows.hit_tangent, rows.hit_friction, hits, mo.velocity,
         rows.hit_restitution, iteration_limit(hits, sc.nv), SWEEPS, s.work,
         mo.after, rows.hit_impulse, rows.hit_slide,
     )  # fmt: skip
@@ -296,9 +289,8 @@ def strike_colliding(s: Servo) -> None:
         if rows.parent[root] != root or rows.group_state[root] != COLLIDING:
             continue
         resolve_group(s, root)
-        rows.impact[0] += kinetic_energy(
-            sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.after
-        ) - kinetic_energy(sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.velocity)
+        rows.impact[0] += kinetic_energy(sc.M, mo.inertia, mo.after)
+        rows.impact[0] -= kinetic_energy(sc.M, mo.inertia, mo.velocity)
         for h in range(rows.tally[4]):
             push = rows.hit_impulse[h] / s.parameters["step"][0]
             rows.force[rows.hit_row[h]] += push
@@ -313,52 +305,6 @@ def strike_colliding(s: Servo) -> None:
 
 
 @kernel
-def project_rigid(s: Servo) -> None:
-    r"""Stage: the velocity nearest to mo.after that does not penetrate (M16).
-
-    .. math:: \min \tfrac12 \|\dot q^+ - \dot q_{free}\|^2_D \quad
-              \text{s.t.} \quad J \dot q^+ \ge -s/T
-
-    A contact that would close within the step and has e > 0 leaves with −e v_n instead.
-    Writes mo.after, and the impulses of the rows into hit_impulse.
-    """
-    sc, mo, rows, work = s.scene, s.motion, s.rows, s.work.restitution.impact
-    step = s.parameters["step"][0]
-    follows = s.parameters["coupling"][0] == UNILATERAL  # a god object does not bounce
-    copy_vector(mo.after, work.u0)
-    ltdl_whiten_velocity(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, work.u0)
-    for r in range(rows.tally[0]):
-        gap, v, e = rows.separation[r], rows.velocity[r], rows.restitution[r]
-        bounces = e > 0.0 and v < 0.0 and gap + step * v < 0.0 and not follows
-        rows.bound[r] = -e * v if bounces else -gap / step
-        copy_vector(rows.jac[r], work.N[r])
-    ltdl_whiten_rows(
-        mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, rows.tally[0], work.N
-    )
-    project_onto_rows(
-        work.N, rows.bound, rows.tally[0], sc.nv, work.u0,
-        iteration_limit(rows.tally[0], sc.nv), work.projection, work.u, rows.hit_impulse,
-    )  # fmt: skip
-    copy_vector(work.u, mo.after)
-    ltdl_unwhiten(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.after)
-
-
-@kernel
-def step_rigid(s: Servo) -> None:
-    """Rigid contact: velocity-level complementarity time stepping without penetration (M16)."""
-    sc, mo, rows = s.scene, s.motion, s.rows
-    step = s.parameters["step"][0]
-    copy_vector(mo.torque, mo.after)
-    ltdl_solve(mo.LDT, mo.LDT_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.after)
-    for j in range(sc.nv):
-        mo.after[j] = mo.velocity[j] + step * mo.after[j]
-    call_stage(s.stages[STAGE_PROJECT], s)
-    for r in range(rows.tally[0]):
-        rows.force[r] = rows.hit_impulse[r] / step
-        add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)
-
-
-@kernel
 def react(s: Servo) -> None:
     """Stage: contact forces and impulses into mo.penalty and mo.impulsive."""
     mode = s.parameters["contact_mode"][0]
@@ -370,7 +316,7 @@ def react(s: Servo) -> None:
     if s.parameters["coupling"][0] == UNILATERAL:
         return  # a god object: contacts act where the tool follows the device
     if mode == RIGID:
-        step_rigid(s)
+        call_stage(s.stages[STAGE_RIGID], s)
         return
     press_resting(s.scene, s.motion, s.rows, s.parameters)
     if s.parameters["friction"][0] != 0:

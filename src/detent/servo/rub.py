@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from detent.kernels.friction import friction_force
+from detent.kernels.inertia import whiten
 from detent.kernels.jit import kernel
-from detent.kernels.linalg import ltdl_solve
 from detent.kernels.vectors import dot
 from detent.servo.records import MEMORY_FRICTION, MEMORY_WALL, Motion, Rows, Scene, Servo
 
@@ -50,14 +50,13 @@ def sliding_direction(rows: Rows, r: int, velocity: np.ndarray, out: np.ndarray)
 @kernel
 def tangential_mobility(sc: Scene, mo: Motion, rows: Rows, r: int, direction: np.ndarray) -> float:
     """How much a unit force along the tangent accelerates the contact [1/kg]."""
-    row, response = mo.tangent[0], mo.tangent[1]
+    row = mo.tangent
     for j in range(sc.nv):
         row[j] = 0.0
         for k in range(3):
             row[j] += direction[k] * rows.point_jac[r, k, j]
-        response[j] = row[j]
-    ltdl_solve(mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, response)
-    return dot(row, response, sc.nv)
+    whiten(mo.inertia, row)
+    return dot(row, row, sc.nv)
 
 
 @kernel

@@ -6,8 +6,11 @@ import mujoco
 import numpy as np
 
 from detent.kernels.impact_friction import FrictionWork, friction_work
+from detent.kernels.inertia import make_inertia
+from detent.kernels.mapping import mapping_work
 from detent.servo.records import MAX_DELAY, MEMORY, Block, Clock, Device, Motion, Rows, Scene
 from detent.world.bridge import contact_views
+from detent.world.loops import joined_trees
 from detent.world.world import World
 
 # as integers: MuJoCo's enumerations do not compare with NumPy's
@@ -28,7 +31,9 @@ def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scen
         model=model._address,
         data=data._address,
         nv=model.nv,
-        features=np.array([model.ntendon, model.nu, int(gravity_on)], np.int64),
+        features=np.array(
+            [model.ntendon, model.nu, int(gravity_on), int(model.dof_damping.any())], np.int64
+        ),
         qpos=data.qpos,
         qvel=data.qvel,
         passive=data.qfrc_passive,
@@ -40,11 +45,12 @@ def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scen
         subtree_com=data.subtree_com,
         subtree_mass=model.body_subtreemass,
         M=data.M,
-        M_rownnz=model.M_rownnz,
-        M_rowadr=model.M_rowadr,
-        M_colind=model.M_colind,
         dof_damping=model.dof_damping,
         dof_body=model.dof_bodyid,
+        dof_parent=model.dof_parentid,
+        axes=np.eye(3),
+        body_last_dof=last_dofs(model),
+        body_root=model.body_rootid,
         dof_tree=model.dof_treeid,
         body_tree=model.body_treeid,
         gravity=model.opt.gravity,
@@ -61,10 +67,14 @@ def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scen
         limit_dof=limit_dof,
         limit_qpos=limit_qpos,
         limit_range=limit_range,
-        equality_trees=loop_trees(model),
+        equality_trees=joined_trees(model),
         tool_tree=world.tree,
-        tool_root=int(model.body_rootid[world.held]),  # what cdof refers to
+        in_tool=np.isin(np.arange(model.ntree), list(world.trees)).astype(np.int64),
         held_body=world.held,
+        body_mass=model.body_mass,
+        body_inertia=model.body_inertia,
+        xipos=data.xipos,
+        ximat=data.ximat,
         hand_point=world.point,
     )
 
@@ -84,14 +94,14 @@ def joint_limits(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndar
     )
 
 
-def loop_trees(model: mujoco.MjModel) -> np.ndarray:
-    """Pairs of trees that a loop closure joins into one contact group."""
-    pairs = []
-    for i in range(model.neq):
-        a, b = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
-        if model.eq_objtype[i] == int(mujoco.mjtObj.mjOBJ_BODY) and b >= 0:
-            pairs.append((model.body_treeid[a], model.body_treeid[b]))
-    return np.array(pairs, np.int64).reshape(-1, 2)
+def last_dofs(model: mujoco.MjModel) -> np.ndarray:
+    """For each body, the last degree of freedom that moves it, or -1."""
+    last = np.full(model.nbody, -1, np.int64)
+    for body in range(1, model.nbody):
+        own = int(model.body_dofnum[body])
+        first = int(model.body_dofadr[body])
+        last[body] = first + own - 1 if own else last[model.body_parentid[body]]
+    return last
 
 
 def static_neighbours(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +131,7 @@ def _reach(model: mujoco.MjModel, data: mujoco.MjData, box: int, other: int) -> 
 
 
 def make_arrays(
-    model: mujoco.MjModel, capacity: int
+    model: mujoco.MjModel, capacity: int, closures: int
 ) -> tuple[Motion, Rows, FrictionWork, Device, Clock]:
     """All that a tick writes, on one block."""
     nv, cap, hits = model.nv, capacity, 2 * capacity
@@ -131,15 +141,18 @@ def make_arrays(
     )
     a = block.array
     whole = np.int64
+    layout = model.M_rownnz, model.M_rowadr, model.M_colind
     motion = Motion(
-        LD=a(model.nC), LD_diag=a(nv), LDT=a(model.nC), LDT_diag=a(nv),
+        inertia=make_inertia(*layout, closures), damped=make_inertia(*layout, closures),
         torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
-        after=a(nv), scratch=a(nv), load=a((2, nv, nv)), jac=a((6, nv)),
-        jac_response=a((6, nv)), jac_scratch=a((2, 3, nv)), seam=a((4, 3)), tangent=a((2, nv)),
-        vector3=a((3, 3)), twist=a(6),
-        mobility=a((6, 6)), pinv_L=a((6, 6)), pinv_S=a((6, 6)), inside=a((6, 6)), hand6=a((6, 6)),
+        after=a(nv), scratch=a(nv), white=a(nv), load=a((2, nv, nv)), jac=a((6, nv)),
+        jac_white=a((6, nv)), jac_rate=a((6, nv)), seam=a((4, 3)), tangent=a(nv),
+        vector3=a((3, 3)), twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
+        mapping=mapping_work(), rank=a(2, whole), error=a((2, 6)),
+        reaction=a(nv), spatial=a((2, 6)), bias=a(6), hand6=a((6, 6)),
         point=a(3), start=a(7),
     )  # fmt: skip
+    motion.rank[0] = -1  # none yet
     rows = Rows(
         tally=a(5, whole), impact=a(2), jac=a((cap, nv)), response=a((cap, nv)), separation=a(cap),
         velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), friction=a(cap),
@@ -157,7 +170,8 @@ def make_arrays(
     )  # fmt: skip
     device = Device(
         position=a(3), seen=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
-        mask=a(6), acceleration=a(6), mean=a(6), wrench=a(6), raw=a(6), filtered=a(6), hand=a(6),
+        mask=a(6), axes=a(6, whole), dimension=a(1, whole), packed=a((2, 6, 6)), topology=a(6),
+        acceleration=a(6), mean=a(6), wrench=a(6), raw=a(6), filtered=a(6), hand=a(6),
         environment=a(6), delayed=a((MAX_DELAY + 1, 6)),
     )  # fmt: skip
     clock = Clock(

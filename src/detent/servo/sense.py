@@ -16,8 +16,9 @@ from detent.kernels.contact import (
     is_new,
     join_groups,
 )
+from detent.kernels.inertia import factor_inertia, respond_to
 from detent.kernels.jit import kernel
-from detent.kernels.linalg import ltdl_factor, ltdl_solve
+from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.servo.identity import keeps_memory, recall
 from detent.servo.records import (
@@ -26,6 +27,7 @@ from detent.servo.records import (
     IMPULSE,
     RESTING,
     RIGID,
+    STAGE_CLOSE,
     Motion,
     Rows,
     Scene,
@@ -36,7 +38,6 @@ from detent.world.bridge import (
     mj_comPos,
     mj_fwdActuation,
     mj_fwdVelocity,
-    mj_jac,
     mj_kinematics,
     mj_makeM,
     mj_tendon,
@@ -63,19 +64,17 @@ def update_physics(sc: Scene, mo: Motion, step: float) -> None:
     mj_fwdVelocity(sc.model, sc.data)
     if sc.features[1] > 0:
         mj_fwdActuation(sc.model, sc.data)
-    ltdl_factor(sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.LD, mo.LD_diag)
-    damped = False
-    for i in range(sc.nv):
-        damped = damped or sc.dof_damping[i] > 0.0
-    if not damped:
-        copy_vector(mo.LD, mo.LDT)
-        copy_vector(mo.LD_diag, mo.LDT_diag)
+    factor_inertia(sc.M, mo.inertia)
+    if sc.features[3] == 0:
+        copy_vector(mo.inertia.LD, mo.damped.LD)
+        copy_vector(mo.inertia.diaginv, mo.damped.diaginv)
         return
+    rowadr, rownnz = mo.inertia.rowadr, mo.inertia.rownnz
     for i in range(sc.nv):  # D + T·C: implicit joint damping
-        sc.M[sc.M_rowadr[i] + sc.M_rownnz[i] - 1] += step * sc.dof_damping[i]
-    ltdl_factor(sc.M, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, mo.LDT, mo.LDT_diag)
+        sc.M[rowadr[i] + rownnz[i] - 1] += step * sc.dof_damping[i]
+    factor_inertia(sc.M, mo.damped)
     for i in range(sc.nv):
-        sc.M[sc.M_rowadr[i] + sc.M_rownnz[i] - 1] -= step * sc.dof_damping[i]
+        sc.M[rowadr[i] + rownnz[i] - 1] -= step * sc.dof_damping[i]
 
 
 @kernel
@@ -109,7 +108,27 @@ def contact_key(sc: Scene, c: int) -> float:
 
 
 @kernel
-def write_contact_row(sc: Scene, mo: Motion, rows: Rows, c: int, r: int, keep: int) -> None:
+def add_point_row(
+    sc: Scene, body: int, point: np.ndarray, direction: np.ndarray, sign: float, out: np.ndarray
+) -> None:
+    r"""out += sign · directionᵀ J of a point of a body, from MuJoCo's spatial axes.
+
+    .. math:: d^T J_j = d^T (v_j + \omega_j \times r) = d^T v_j + \omega_j^T (r \times d)
+    """
+    root = sc.body_root[body]
+    rx, ry = point[0] - sc.subtree_com[root, 0], point[1] - sc.subtree_com[root, 1]
+    rz = point[2] - sc.subtree_com[root, 2]
+    x, y, z = sign * direction[0], sign * direction[1], sign * direction[2]
+    mx, my, mz = ry * z - rz * y, rz * x - rx * z, rx * y - ry * x
+    j = sc.body_last_dof[body]
+    while j >= 0:
+        turn = sc.cdof[j, 0] * mx + sc.cdof[j, 1] * my + sc.cdof[j, 2] * mz
+        out[j] += turn + sc.cdof[j, 3] * x + sc.cdof[j, 4] * y + sc.cdof[j, 5] * z
+        j = sc.dof_parent[j]
+
+
+@kernel
+def write_contact_row(sc: Scene, rows: Rows, c: int, r: int, keep: int) -> None:
     """Row r ← contact c: J = nᵀ(J₂ − J₁), n from geom 1 to geom 2 (TH 4.21).
 
     Friction needs J₂ − J₁ as well: then it is kept.
@@ -131,21 +150,17 @@ def write_contact_row(sc: Scene, mo: Motion, rows: Rows, c: int, r: int, keep: i
     for side in range(2):
         if rows.tree[r, side] >= 0:
             sign = 1.0 if side == 1 else -1.0
-            add_normal_row(sc, mo, rows, r, side, sign)
+            add_normal_row(sc, rows, r, side, sign)
+            body = sc.geom_body[rows.geom[r, side]]
             for k in range(3 if keep != 0 else 0):
-                for j in range(sc.nv):
-                    rows.point_jac[r, k, j] += sign * mo.jac_scratch[side, k, j]
+                add_point_row(sc, body, rows.point[r], sc.axes[k], sign, rows.point_jac[r, k])
 
 
 @kernel
-def add_normal_row(sc: Scene, mo: Motion, rows: Rows, r: int, side: int, sign: float) -> None:
+def add_normal_row(sc: Scene, rows: Rows, r: int, side: int, sign: float) -> None:
     """rows.jac[r] += sign · nᵀ J of the body on that side."""
-    jac = mo.jac_scratch[side]
     body = sc.geom_body[rows.geom[r, side]]
-    mj_jac(sc.model, sc.data, jac.ctypes.data, 0, rows.point[r].ctypes.data, body)
-    nx, ny, nz = sign * rows.normal[r, 0], sign * rows.normal[r, 1], sign * rows.normal[r, 2]
-    for j in range(sc.nv):
-        rows.jac[r, j] += nx * jac[0, j] + ny * jac[1, j] + nz * jac[2, j]
+    add_point_row(sc, body, rows.point[r], rows.normal[r], sign, rows.jac[r])
 
 
 @kernel
@@ -224,7 +239,7 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
             continue
         if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
             continue
-        write_contact_row(sc, mo, rows, c, r, p["friction"][0])
+        write_contact_row(sc, rows, c, r, p["friction"][0])
         if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r, mo.seam):
             continue
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
@@ -268,9 +283,7 @@ def respond(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
             v += rows.jac[r, j] * sc.qvel[j]
             rows.response[r, j] = rows.jac[r, j]
         rows.velocity[r] = v
-        ltdl_solve(
-            mo.LD, mo.LD_diag, sc.M_rownnz, sc.M_rowadr, sc.M_colind, sc.nv, rows.response[r]
-        )
+        respond_to(mo.inertia, rows.response[r])
         if rows.stiffness[r] < 0.0:
             mobility = dot(rows.jac[r], rows.response[r], sc.nv)
             omega = min(p["limit_frequency"][0], 0.25 / p["step"][0])
@@ -320,6 +333,8 @@ def sense(s: Servo) -> None:
     """Stage: everything about the present state that the response needs."""
     p = s.parameters
     update_physics(s.scene, s.motion, p["step"][0])
+    if s.closures.kind.shape[0] > 0:
+        call_stage(s.stages[STAGE_CLOSE], s)
     gather_contacts(s.scene, s.motion, s.rows, p)
     gather_limits(s.scene, s.rows, p)
     if keeps_memory(p):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
+from detent.world.loops import check_closed, closure_rows
 from detent.world.world import World
 
 _PLANE = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
@@ -32,17 +33,33 @@ def tool_at_start(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> T
     point = data.xpos[world.held] + data.xmat[world.held].reshape(3, 3) @ world.point
     jac = np.zeros((6, model.nv))
     mujoco.mj_jac(model, data, jac[:3], jac[3:], point, world.held)
-    response = np.zeros_like(jac)
-    mujoco.mj_solveM(model, data, response, jac)
+    check_closed(model, data)
     outside = jac[[2, 3, 4]]
     planar = np.abs(outside).max(initial=0.0) < 1e-9 * np.abs(jac).max(initial=1e-300)
     return ToolStart(
         point,
         data.xquat[world.held].copy(),
-        jac @ response.T,
+        closed_mobility(model, data, jac),
         _PLANE.copy() if planar else np.ones(6),
         jac @ data.qvel,
     )
+
+
+def closed_mobility(
+    model: mujoco.MjModel, data: mujoco.MjData, jac: np.ndarray, rank_tolerance: float = 1e-6
+) -> np.ndarray:
+    """Λ_h⁻¹ = J D_c⁻¹ Jᵀ with all loops closed (S3 eq. 9), in NumPy."""
+    response = np.zeros_like(jac)
+    mujoco.mj_solveM(model, data, response, jac)
+    mobility = jac @ response.T
+    W, _ = closure_rows(model, data)
+    if len(W):
+        forced = np.zeros_like(W)
+        mujoco.mj_solveM(model, data, forced, W)
+        across = forced @ jac.T
+        inverse = np.linalg.pinv(forced @ W.T, rcond=rank_tolerance, hermitian=True)
+        mobility -= across.T @ inverse @ across
+    return mobility
 
 
 def inertia_from(mobility: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from detent.checks import fraction, not_negative, vector
 from detent.errors import SceneError, UnknownNameError
+from detent.world.loops import mechanism
 
 LIBRARY = Path(__file__).parent / "library"
 PROPERTIES = ("stiffness", "damping", "restitution", "friction")
@@ -52,13 +53,14 @@ class World:
         if not gravity:
             spec = spec.copy()
             for body in range(plain.nbody):
-                if plain.body_treeid[body] == plain.body_treeid[tool_id]:
+                if plain.body_treeid[body] in mechanism(plain, int(plain.body_treeid[tool_id])):
                     spec.bodies[body].gravcomp = 1.0
         self.model = _compile(spec, name) if not gravity else plain
         self.tool = tool_id
         self.tree = int(self.model.body_treeid[tool_id])
+        self.trees = mechanism(self.model, self.tree)
         self.held = tool_id if held is None else _body(self.model, held)
-        if self.model.body_treeid[self.held] != self.tree:
+        if self.model.body_treeid[self.held] not in self.trees:
             raise SceneError(
                 f"the held body {held!r} is not part of the tool {self.body_name(self.tool)!r}; "
                 f"its bodies: {', '.join(map(self.body_name, self.tool_bodies))}"
@@ -105,12 +107,12 @@ class World:
     @property
     def tool_bodies(self) -> list[int]:
         """Bodies of the tool's tree."""
-        return np.nonzero(self.model.body_treeid == self.tree)[0].tolist()
+        return np.nonzero(np.isin(self.model.body_treeid, list(self.trees)))[0].tolist()
 
     @property
     def tool_dofs(self) -> np.ndarray:
         """Degrees of freedom of the tool's tree."""
-        return np.nonzero(self.model.dof_treeid == self.tree)[0]
+        return np.nonzero(np.isin(self.model.dof_treeid, list(self.trees)))[0]
 
     def body_name(self, body: int) -> str:
         """The name of a body, ``#id`` if it has none."""

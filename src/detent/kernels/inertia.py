@@ -1,0 +1,214 @@
+r"""The inertia of a mechanism, factored, and the metric that it gives to everything else.
+
+D comes in MuJoCo's layout: the lower triangle as rows of a flat array. The columns of a row
+are the dofs it hangs from, ascending, and itself last; so the row of an ancestor is a prefix
+of it, and the factor :math:`D = L^T \Delta L` has no fill-in.
+
+*Whitened* is where the inertia is the identity: rows and forces as
+:math:`x = \Delta^{-1/2} L^{-T} j`, velocities as :math:`u = \Delta^{1/2} L \dot q`. Closed
+loops forbid velocities along some orthonormal whitened rows Q (see `loops`). Whatever force
+is whitened here loses its part along them, so that all which is built on it (responses,
+collisions, the inertia at the hand) happens on the manifold of the closed mechanism:
+
+.. math:: D_c^{-1} = L^{-1} \Delta^{-1/2} (1 - Q^T Q) \Delta^{-1/2} L^{-T}
+          = D^{-1} - D^{-1} W^T (W D^{-1} W^T)^\dagger W D^{-1}
+
+which is S3 eq. 9 before the hand's Jacobian is applied to both sides.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.jit import kernel
+from detent.kernels.linalg import Floats, Indices, Ints
+from detent.kernels.struct import Struct
+
+
+class Inertia(Struct):
+    """A factored inertia, and the closures that restrict it."""
+
+    nv: int
+    rownnz: Ints  # MuJoCo's layout
+    rowadr: Ints
+    colind: Ints
+    LD: Floats  # L, with Δ on its diagonal
+    diaginv: Floats  # [nv] 1/Δ
+    closed: Indices  # [1] how many rows of Q
+    Q: Floats  # [closures, nv] whitened, orthonormal
+    R: Floats  # [closures, closures] lower: the kept closures in terms of Q
+    kept: Indices  # [closures] which closures those are
+    scale: Floats  # [closures] what made their whitened rows unit rows
+
+
+def make_inertia(rownnz: Ints, rowadr: Ints, colind: Ints, closures: int = 0) -> Inertia:
+    """Room for the factor of an inertia of this layout, and for *closures* rows."""
+    nv = len(rownnz)
+    return Inertia(
+        nv=nv,
+        rownnz=rownnz,
+        rowadr=rowadr,
+        colind=colind,
+        LD=np.zeros(len(colind)),
+        diaginv=np.zeros(nv),
+        closed=np.zeros(1, np.int64),
+        Q=np.zeros((closures, nv)),
+        R=np.zeros((closures, closures)),
+        kept=np.zeros(closures, np.int64),
+        scale=np.zeros(closures),
+    )
+
+
+@kernel
+def factor_inertia(M: Floats, inertia: Inertia) -> bool:
+    r"""Factor D without fill-in; False if it is not positive definite.
+
+    .. math:: D = L^T \Delta L
+
+    ``L`` is unit lower triangular. The same numbers as MuJoCo's ``mj_factorM``.
+    """
+    rownnz, rowadr, colind = inertia.rownnz, inertia.rowadr, inertia.colind
+    LD, diaginv, nv = inertia.LD, inertia.diaginv, inertia.nv
+    if nv == 0:
+        return True
+    for a in range(rowadr[nv - 1] + rownnz[nv - 1]):
+        LD[a] = M[a]
+    for k in range(nv - 1, -1, -1):
+        start = rowadr[k]
+        diagonal = start + rownnz[k] - 1
+        if not LD[diagonal] > 0.0:
+            return False
+        inverse = 1.0 / LD[diagonal]
+        diaginv[k] = inverse
+        for a in range(diagonal - 1, start - 1, -1):
+            i = colind[a]
+            factor = LD[a] * inverse
+            for j in range(rownnz[i]):
+                LD[rowadr[i] + j] -= factor * LD[start + j]
+        for a in range(start, diagonal):
+            LD[a] *= inverse
+    return True
+
+
+@kernel
+def kinetic_energy(M: Floats, inertia: Inertia, qd: Floats) -> float:
+    r"""The kinetic energy, with the ½ that TH 4.27, 4.33, 4.40 and 4.43 leave out.
+
+    .. math:: KE = \tfrac12 \dot q^T D \dot q
+    """
+    rownnz, rowadr, colind = inertia.rownnz, inertia.rowadr, inertia.colind
+    total = 0.0
+    for k in range(inertia.nv):
+        diagonal = rowadr[k] + rownnz[k] - 1
+        s = 0.5 * M[diagonal] * qd[k]  # errata E5
+        for a in range(rowadr[k], diagonal):
+            s += M[a] * qd[colind[a]]
+        total += s * qd[k]
+    return total
+
+
+@kernel
+def _solve_transposed(inertia: Inertia, x: Floats) -> None:
+    """``x`` becomes L⁻ᵀ x."""
+    rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
+    for k in range(inertia.nv - 1, -1, -1):
+        for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
+            x[colind[a]] -= LD[a] * x[k]
+
+
+@kernel
+def _solve_unit_lower(inertia: Inertia, x: Floats) -> None:
+    """``x`` becomes L⁻¹ x."""
+    rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
+    for k in range(inertia.nv):
+        s = x[k]
+        for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
+            s -= LD[a] * x[colind[a]]
+        x[k] = s
+
+
+@kernel
+def project_on_closures(inertia: Inertia, x: Floats) -> None:
+    """Take away what the closures of loops forbid: x ← (1 − QᵀQ) x, whitened."""
+    for i in range(inertia.closed[0]):
+        s = 0.0
+        for k in range(inertia.nv):
+            s += inertia.Q[i, k] * x[k]
+        for k in range(inertia.nv):
+            x[k] -= s * inertia.Q[i, k]
+
+
+@kernel
+def whiten(inertia: Inertia, x: Floats) -> None:
+    r"""Take a row of a Jacobian, or a force, to where the inertia is the identity.
+
+    .. math:: x \leftarrow (1 - Q^T Q) \Delta^{-1/2} L^{-T} x, \quad
+              x_a^T x_b = j_a D_c^{-1} j_b^T
+    """
+    _solve_transposed(inertia, x)
+    for k in range(inertia.nv):
+        x[k] *= math.sqrt(inertia.diaginv[k])
+    if inertia.closed[0] > 0:
+        project_on_closures(inertia, x)
+
+
+@kernel
+def whiten_rows(inertia: Inertia, m: int, N: Floats) -> None:
+    """`whiten` of the first m rows of ``N`` together, several times as fast."""
+    rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
+    for k in range(inertia.nv - 1, -1, -1):
+        for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
+            j, factor = colind[a], LD[a]
+            for i in range(m):
+                N[i, j] -= factor * N[i, k]
+        factor = math.sqrt(inertia.diaginv[k])
+        for i in range(m):
+            N[i, k] *= factor
+    if inertia.closed[0] > 0:
+        for i in range(m):
+            project_on_closures(inertia, N[i])
+
+
+@kernel
+def unwhiten(inertia: Inertia, x: Floats) -> None:
+    r"""Take a velocity back from where the inertia is the identity.
+
+    .. math:: x \leftarrow L^{-1} \Delta^{-1/2} x
+
+    After `whiten` of a row j it gives :math:`D_c^{-1} j^T`.
+    """
+    for k in range(inertia.nv):
+        x[k] *= math.sqrt(inertia.diaginv[k])
+    _solve_unit_lower(inertia, x)
+
+
+@kernel
+def whiten_velocity(inertia: Inertia, x: Floats) -> None:
+    r"""Take a velocity to where the inertia is the identity: undoes `unwhiten`.
+
+    .. math:: x \leftarrow \Delta^{1/2} L x, \quad x^T x = \dot q^T D \dot q
+    """
+    rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
+    for k in range(inertia.nv - 1, -1, -1):
+        s = x[k]
+        for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
+            s += LD[a] * x[colind[a]]
+        x[k] = s / math.sqrt(inertia.diaginv[k])
+
+
+@kernel
+def respond_to(inertia: Inertia, x: Floats) -> None:
+    r"""A force becomes the acceleration that it causes in the closed mechanism, in place.
+
+    .. math:: x \leftarrow D_c^{-1} x
+    """
+    if inertia.closed[0] > 0:
+        whiten(inertia, x)
+        unwhiten(inertia, x)
+        return
+    _solve_transposed(inertia, x)
+    for k in range(inertia.nv):
+        x[k] *= inertia.diaginv[k]
+    _solve_unit_lower(inertia, x)

@@ -1,0 +1,418 @@
+r"""What a mechanism does to the hand that holds one of its links: torques and constraints.
+
+The hand's twist has k rows in the motion subspace of the device, and the mechanism may move
+it in fewer: by its build, or in a singular pose. With the inertia D of the mechanism and M of
+the held link, both in the frame of the rows of :math:`J_h` (errata to TH 5.2),
+
+.. math:: \dot x = J_h \dot q, \qquad \Lambda_h^{-1} = J_h D^{-1} J_h^T, \qquad M = L L^T,
+          \qquad W = L^T \Lambda_h^{-1} L = U \, \mathrm{diag}(\sigma) \, U^T
+
+The σ have no unit and are the same in every frame. None exceeds 1 if the held link is a part
+of the mechanism, since then :math:`D \ge J_h^T M J_h`. So one tolerance serves all axes.
+
+The SVD of TH 5.8 is not needed: :math:`F = L^{-T} U_r` and :math:`C = U_r^T L^T J_h` factor
+:math:`J_h = F C` with :math:`F^T M F = I` and :math:`C D^{-1} C^T = \mathrm{diag}(\sigma_r)`,
+and TH 5.7 becomes `map_torques`. Kinematic loops are in :math:`D^{-1}`, if it is that of the
+mechanism with its loops closed.
+
+Limitations. When the rank changes, so do the wrench and the constraints, at once: a torque
+at the lost direction of a singularity needs a force of up to 1/s there. The hysteresis counts
+directions; it does not follow them. Two of them that cross within its band, one free and one
+constrained, change places.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.jit import kernel
+from detent.kernels.linalg import (
+    Floats,
+    Indices,
+    cholesky_factor,
+    cholesky_solve,
+    eigh_small,
+)
+from detent.kernels.projection import ROUND_OFF
+from detent.kernels.struct import Struct
+
+#: What `weigh` reports for numbers that are not finite, or an M that is not positive definite.
+#: As the previous rank it means that there was none.
+NO_RANK = -1
+
+_TWIST = 6
+
+
+class MappingWork(Struct):
+    """What `weigh` finds out, for the other kernels of this file, and their scratch."""
+
+    whole: Indices  # [1] whether the rank is known to be full without the spectrum
+    C: Floats  # [6, 6] if whole: the factor of Λ_h⁻¹
+    L: Floats  # [6, 6] the factor of M
+    W: Floats  # [6, 6] Λ_h⁻¹ weighted by it
+    sigma: Floats  # [6] if not whole: its eigenvalues, ascending
+    U: Floats  # [6, 6] columns: and its eigenvectors
+    N: Floats  # [6, 6] columns: the wrenches of topological constraint
+    E: Floats  # [6, 6] columns: the same as an orthonormal basis, where it is asked for
+    S: Floats  # [6, 6] scratch
+    T: Floats  # [6, 6] scratch
+    y: Floats  # [6] scratch
+    z: Floats  # [6] scratch
+
+
+def mapping_work() -> MappingWork:
+    """Allocate the scratch for a hand."""
+    return MappingWork(
+        whole=np.zeros(1, np.int64),
+        C=np.zeros((_TWIST, _TWIST)),
+        L=np.zeros((_TWIST, _TWIST)),
+        W=np.zeros((_TWIST, _TWIST)),
+        sigma=np.zeros(_TWIST),
+        U=np.zeros((_TWIST, _TWIST)),
+        N=np.zeros((_TWIST, _TWIST)),
+        E=np.zeros((_TWIST, _TWIST)),
+        S=np.zeros((_TWIST, _TWIST)),
+        T=np.zeros((_TWIST, _TWIST)),
+        y=np.zeros(_TWIST),
+        z=np.zeros(_TWIST),
+    )
+
+
+# ---------------------------------------------------------------------------- the rank
+
+
+@kernel
+def _means_show_it(mobility: Floats, M: Floats, k: int, least: float, work: MappingWork) -> bool:
+    r"""Whether determinant and trace alone show that every s exceeds ``least``.
+
+    .. math:: g = \det W \left(\frac{k}{\mathrm{tr}\, W}\right)^k \le \frac{4 r}{(1 + r)^2},
+              \qquad r = \frac{\sigma_{min}}{\sigma_{max}}
+
+    The geometric against the arithmetic mean: of all spectra with that r, the one with every
+    other σ at :math:`(\sigma_{min} + \sigma_{max}) / 2` has the largest g. [Merikoski97]
+    """
+    C, L = work.C, work.L
+    trace, g = 0.0, 1.0
+    for i in range(k):
+        s = 0.0
+        for j in range(k):
+            s += mobility[i, j] * M[i, j]
+        trace += s
+    for i in range(k):
+        root = C[i, i] * L[i, i]
+        g *= root * root * k / trace
+    bound = 2.0 * least / (1.0 + least * least)
+    return trace > k * ROUND_OFF and g > bound * bound
+
+
+@kernel
+def _weight(mobility: Floats, k: int, work: MappingWork) -> float:
+    r"""The lower triangle of :math:`W = L^T \Lambda_h^{-1} L`; its trace."""
+    L, T, W = work.L, work.T, work.W
+    for i in range(k):
+        for j in range(k):
+            T[i, j] = 0.0
+        for m in range(k):
+            for j in range(m + 1):
+                T[i, j] += mobility[i, m] * L[m, j]
+    trace = 0.0
+    for i in range(k):
+        for j in range(i + 1):
+            W[i, j] = 0.0
+        for m in range(i, k):
+            for j in range(i + 1):
+                W[i, j] += L[m, i] * T[m, j]
+        trace += W[i, i]
+    return trace
+
+
+@kernel
+def _shift_shows_it(k: int, least: float, trace: float, work: MappingWork) -> bool:
+    r"""Whether every s exceeds ``least`` by a Cholesky factorisation, which W may just miss.
+
+    .. math:: W - \ell^2 \|W\|_F I \succ 0 \;\Rightarrow\; \sigma_{min} > \ell^2 \sigma_{max}
+    """
+    W, S = work.W, work.S
+    squares = 0.0
+    for i in range(k):
+        for j in range(i):
+            S[i, j] = W[i, j]
+            squares += 2.0 * W[i, j] * W[i, j]
+        squares += W[i, i] * W[i, i]
+    shift = least * least * math.sqrt(squares)
+    for i in range(k):
+        S[i, i] = W[i, i] - shift
+    return trace > k * ROUND_OFF and cholesky_factor(S, k, S) == k
+
+
+@kernel
+def rank_of(sigma: Floats, k: int, enter: float, leave: float, previous_rank: int) -> int:
+    r"""How many directions are free, given ascending σ, without chatter at a singularity.
+
+    .. math:: \#\{s_i > s_{leave}\} \le r \le \#\{s_i > s_{enter}\}, \qquad
+              s_i = \sqrt{\sigma_i / \sigma_{max}}
+
+    The r nearest to the previous one. So a direction becomes constrained below ``enter`` and
+    free above ``leave``, and noise of less than half that band cannot change the rank twice.
+    Without a previous rank (negative), the threshold is the geometric mean of the two.
+
+    If no σ exceeds `ROUND_OFF`, the hand feels a million million times the inertia of the held
+    link in every direction, or a mechanism that loops lock: the rank is 0.
+    """
+    if k == 0 or not sigma[k - 1] > ROUND_OFF:
+        return 0
+    surely, about, perhaps = 0, 0, 0
+    for i in range(k):
+        part = sigma[i] / sigma[k - 1]
+        surely += part > leave * leave
+        about += part > enter * leave
+        perhaps += part > enter * enter
+    return about if previous_rank < 0 else min(max(previous_rank, surely), perhaps)
+
+
+@kernel
+def weigh(
+    mobility: Floats,
+    M: Floats,
+    k: int,
+    enter: float,
+    leave: float,
+    previous_rank: int,
+    work: MappingWork,
+) -> int:
+    r"""Find the directions in which the hand can move, ``mobility`` Λ_h⁻¹; their number.
+
+    .. math:: W = L^T \Lambda_h^{-1} L = U \, \mathrm{diag}(\sigma) \, U^T
+
+    TH 5.7 needs a numerical rank (errata to TH 5.23); `rank_of` says how it is decided, with
+    0 < ``enter`` ≤ ``leave`` < 1. Tolerances below 1e-7 are round-off, because the σ are the
+    squares. Where two bounds show that the rank is full, in the frame of any M, there is no
+    spectrum, and M does not matter.
+
+    ``mobility`` and ``M`` are symmetric. The result is `NO_RANK` for what is not finite and
+    for an M that is not positive definite: then `map_torques` yields NaN, not a wrong wrench.
+    """
+    work.whole[0] = 0
+    if k == 0:
+        return 0
+    if cholesky_factor(M, k, work.L) < k:
+        return NO_RANK
+    # the tolerance that decides the last direction; one that was constrained needs the spectrum
+    least = math.sqrt(enter * leave) if previous_rank < 0 else enter
+    whole = (previous_rank < 0 or previous_rank >= k) and (
+        cholesky_factor(mobility, k, work.C) == k
+    )
+    if whole and _means_show_it(mobility, M, k, least, work):
+        work.whole[0] = 1
+        return k
+    trace = _weight(mobility, k, work)
+    if not abs(trace) < math.inf:
+        return NO_RANK
+    if whole and _shift_shows_it(k, least, trace, work):
+        work.whole[0] = 1
+        return k
+    eigh_small(work.W, k, work.y, work.sigma, work.U)
+    return rank_of(work.sigma, k, enter, leave, previous_rank)
+
+
+# ------------------------------------------------------------------ torques at the hand
+
+
+@kernel
+def map_torques(k: int, rank: int, work: MappingWork, a: Floats, out: Floats) -> None:
+    r"""The wrench at the hand of torques T of the mechanism, which give the hand ``a``.
+
+    .. math:: F_{env} = J_h^{\#T} T = L U_r \, \mathrm{diag}(1 / \sigma_r) \, U_r^T L^T a,
+              \qquad a = J_h D^{-1} T
+
+    TH 5.7 and 5.12 (B.17 has a slip, see the errata), for forces and for impulses, with the
+    ``rank`` and the ``work`` of `weigh`. :math:`J_h^\#` is the inverse with the metrics D and
+    M, so the wrench belongs to the mechanism, not to units or to the frame [Doty93].
+
+    With full row rank, M drops out and it is the dynamically consistent inverse (B.18 with
+    "row", errata), :math:`F_{env} = \Lambda_h a`; for an invertible Jacobian,
+    :math:`J_h^{-T} T` (TH 5.2).
+    """
+    L, U, y, z = work.L, work.U, work.y, work.z
+    if rank < 0:
+        for i in range(k):
+            out[i] = math.nan
+        return
+    if work.whole[0]:
+        cholesky_solve(work.C, k, a, out)
+        return
+    for i in range(k):
+        s = 0.0
+        for j in range(i, k):
+            s += L[j, i] * a[j]
+        y[i] = s
+        z[i] = 0.0
+    for j in range(k - rank, k):
+        s = 0.0
+        for i in range(k):
+            s += U[i, j] * y[i]
+        s /= work.sigma[j]
+        for i in range(k):
+            z[i] += s * U[i, j]
+    for i in range(k):
+        s = 0.0
+        for j in range(i + 1):
+            s += L[i, j] * z[j]
+        out[i] = s
+
+
+# ------------------------------------------------------------- topological constraints
+
+
+@kernel
+def constraint_directions(k: int, rank: int, work: MappingWork) -> int:
+    r"""The wrenches that the structure of the mechanism balances, to ``work.N``; their number.
+
+    .. math:: N = L U_0, \qquad \Lambda_h^{-1} N = L^{-T} U_0 \, \mathrm{diag}(\sigma_0) \approx 0,
+              \qquad N^T M^{-1} N = I
+
+    TH 5.4: the null space of :math:`\Lambda_h^{-1}`, which is that of :math:`J_h^T` (TH C;
+    its proof is wrong, not its claim, see the errata). There are k − rank of them, the columns
+    of N. Near a singularity σ_0 is small but not zero, and N stands for what is all but
+    impossible: the directions with the least mobility as the held link's inertia measures
+    it. The SVD of :math:`J_h` or of :math:`\Lambda_h^{-1}` would pick slightly others there, and
+    others again in millimetres.
+    """
+    L, U, N = work.L, work.U, work.N
+    if rank < 0 or work.whole[0]:
+        return 0
+    count = k - rank
+    for i in range(k):
+        for j in range(count):
+            s = 0.0
+            for m in range(i + 1):
+                s += L[i, m] * U[m, j]
+            N[i, j] = s
+    return count
+
+
+@kernel
+def orthonormal_directions(k: int, count: int, work: MappingWork) -> None:
+    r"""The directions n_tc of the thesis, to ``work.E``: unit vectors that span the same space.
+
+    .. math:: \mathrm{span}(E) = \mathrm{span}(N), \qquad E^T E = I
+
+    TH 5.23. Adds squares of forces and torques, so it depends on the units (errata).
+    """
+    N, E = work.N, work.E
+    for j in range(count):
+        for i in range(k):
+            E[i, j] = N[i, j]
+        for _ in range(2):  # Gram-Schmidt, twice is enough
+            for m in range(j):
+                s = 0.0
+                for i in range(k):
+                    s += E[i, m] * E[i, j]
+                for i in range(k):
+                    E[i, j] -= s * E[i, m]
+            s = 0.0
+            for i in range(k):
+                s += E[i, j] * E[i, j]
+            s = 1.0 / math.sqrt(s)
+            for i in range(k):
+                E[i, j] *= s
+
+
+@kernel
+def _weighted_penalty(
+    k: int, count: int, device_mobility: Floats, work: MappingWork, out: Floats
+) -> None:
+    """N (Nᵀ M_d⁻¹ N)⁻¹ Nᵀ of the error in ``work.y``."""
+    N, S, T, y, z = work.N, work.S, work.T, work.y, work.z
+    for j in range(count):
+        s = 0.0
+        for i in range(k):
+            s += N[i, j] * y[i]
+        z[j] = s
+        for i in range(k):
+            s = 0.0
+            for m in range(k):
+                s += device_mobility[i, m] * N[m, j]
+            T[i, j] = s
+        for m in range(j + 1):
+            s = 0.0
+            for i in range(k):
+                s += N[i, m] * T[i, j]
+            S[j, m] = s
+    if cholesky_factor(S, count, S) < count:
+        z[0] = math.nan  # the device cannot move there, or the numbers are not finite
+        count = 1
+    else:
+        cholesky_solve(S, count, z, z)
+    for i in range(k):
+        s = 0.0
+        for j in range(count):
+            s += N[i, j] * z[j]
+        out[i] = s
+
+
+@kernel
+def _literal_penalty(
+    k: int, count: int, device_mass: Floats, work: MappingWork, out: Floats
+) -> None:
+    """M_d Σ n nᵀ of the error in ``work.y``."""
+    E, y, z = work.E, work.y, work.z
+    orthonormal_directions(k, count, work)
+    for i in range(k):
+        z[i] = 0.0
+    for j in range(count):
+        s = 0.0
+        for i in range(k):
+            s += E[i, j] * y[i]
+        for i in range(k):
+            z[i] += s * E[i, j]
+    for i in range(k):
+        s = 0.0
+        for m in range(k):
+            s += device_mass[i, m] * z[m]
+        out[i] = s
+
+
+@kernel
+def topology_wrench(
+    k: int,
+    count: int,
+    work: MappingWork,
+    device_mass: Floats,
+    device_mobility: Floats,
+    dx: Floats,
+    dv: Floats,
+    stiffness: float,
+    damping: float,
+    euclidean: bool,
+    out: Floats,
+) -> None:
+    r"""The wrench on the device that keeps it where the mechanism can follow.
+
+    .. math:: u = N (N^T M_d^{-1} N)^{-1} N^T (k_{tc} \Delta x + b_{tc} \Delta \dot x),
+              \qquad \Delta x = x_{tool} - x_{device}
+
+    The penalty of TH 5.23-5.24, with the inertia M_d of the device as the metric (errata): u is
+    :math:`M_d a` of the acceleration of least :math:`a^T M_d a` that meets
+    :math:`N^T a = N^T (k_{tc} \Delta x + b_{tc} \Delta \dot x)`. Any basis N gives the same u,
+    which does no work on a motion that is free, and belongs to no unit or frame.
+
+    With ``euclidean``, as the thesis has it,
+    :math:`u = M_d \sum_i n_i n_i^T (k_{tc} \Delta x + b_{tc} \Delta \dot x)`: it takes the
+    wrench n for an acceleration, and depends on the units. The two agree for M_d = I.
+
+    ``count`` and ``work`` are those of `constraint_directions`; ``stiffness`` [1/s²] and
+    ``damping`` [1/s] are per unit of the device's inertia.
+    """
+    if count == 0:
+        for i in range(k):
+            out[i] = 0.0
+        return
+    for i in range(k):
+        work.y[i] = stiffness * dx[i] + damping * dv[i]
+    if euclidean:
+        _literal_penalty(k, count, device_mass, work, out)
+    else:
+        _weighted_penalty(k, count, device_mobility, work, out)

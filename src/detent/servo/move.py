@@ -1,0 +1,73 @@
+"""The end of a tick: from torques to the next state of the world."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detent.kernels.inertia import respond_to
+from detent.kernels.jit import kernel
+from detent.kernels.loops import closed_acceleration
+from detent.kernels.stages import call_stage
+from detent.kernels.vectors import copy_vector
+from detent.servo.couple import follow_device, read_encoders
+from detent.servo.records import (
+    DIRECT,
+    HELD,
+    STAGE_PROJECT,
+    UNILATERAL,
+    Closures,
+    Motion,
+    Servo,
+)
+from detent.world.bridge import mj_integratePos
+
+
+@kernel
+def accelerate(mo: Motion, cl: Closures, x: np.ndarray) -> None:
+    """Torques become the accelerations of this step, joint damping and loops included."""
+    if mo.damped.closed[0] > 0:
+        closed_acceleration(mo.damped, cl.wanted, cl.rates, x)
+    else:
+        respond_to(mo.damped, x)
+
+
+@kernel
+def move(s: Servo) -> None:
+    """Stage: velocity first: q̇⁺ = q̇ + T (D + T·C)⁻¹ τ, then q⁺ on the manifold.
+
+    mo.velocity already holds the impulses. A directly coupled tool is then made to arrive
+    where the device arrives, and a god object as near to it as contacts let it.
+    """
+    sc, mo, de, p = s.scene, s.motion, s.device, s.parameters
+    step = p["step"][0]
+    for j in range(sc.nv):
+        mo.torque[j] += mo.penalty[j]
+    accelerate(mo, s.closures, mo.torque)
+    held = p["integrator"][0] == HELD
+    for j in range(sc.nv):
+        mo.scratch[j] = sc.qvel[j]
+        sc.qvel[j] = mo.velocity[j] + step * mo.torque[j]
+    kind = p["coupling"][0]
+    if kind in (DIRECT, UNILATERAL):
+        read_encoders(de, p["device_resolution"][0])
+        follow_device(sc, mo, de, step)
+    if kind == UNILATERAL:
+        hold_back(s)
+    for j in range(sc.nv):  # as under a force that is held for the step
+        mo.scratch[j] = 0.5 * (mo.scratch[j] + sc.qvel[j]) if held else sc.qvel[j]
+    mj_integratePos(sc.model, sc.qpos.ctypes.data, mo.scratch.ctypes.data, step)
+
+
+@kernel
+def hold_back(s: Servo) -> None:
+    """A god object follows the device as far as rigid contacts allow (M14, M16)."""
+    copy_vector(s.scene.qvel, s.motion.after)
+    call_stage(s.stages[STAGE_PROJECT], s)
+    copy_vector(s.motion.after, s.scene.qvel)
+    s.rows.constrained[0] = 0
+    for r in range(s.rows.tally[0]):
+        first, second = s.rows.tree[r, 0], s.rows.tree[r, 1]
+        tool = s.scene.in_tool
+        held = (first >= 0 and tool[first] != 0) or (second >= 0 and tool[second] != 0)
+        if held and s.rows.hit_impulse[r] > 0.0:
+            s.rows.constrained[0] = 1

@@ -1,0 +1,104 @@
+"""The joints of a linkage at the hand: topological constraints (TH 5.4, M20)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.jit import kernel
+from detent.kernels.mapping import constraint_directions, map_torques, topology_wrench
+from detent.kernels.vectors import clear_vector, dot
+from detent.servo.couple import respond_to_hand
+from detent.servo.records import Device, Motion, Scene
+
+MOST_TURN = 0.5  # [rad] between the linkage and where the device would have it
+
+
+@kernel
+def hold_topology(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
+    """The penalty that keeps the device where the linkage can follow (TH 5.23, M20)."""
+    clear_vector(de.topology)
+    clear_vector(mo.reaction)
+    if mo.rank[1] == 0 or (p["topology_k"][0] == 0.0 and p["topology_b"][0] == 0.0):
+        return
+    n = de.dimension[0]
+    ahead, faster, wrench = mo.hand6[2], mo.hand6[4], mo.hand6[5]
+    for i in range(n):
+        ahead[i] = -mo.error[0, de.axes[i]]
+        faster[i] = -mo.error[1, de.axes[i]]
+    count = constraint_directions(n, mo.rank[0], mo.mapping)
+    topology_wrench(
+        n, count, mo.mapping, de.packed[0], de.packed[1], ahead, faster,
+        p["topology_k"][0], p["topology_b"][0], p["topology_literal"][0], wrench,
+    )  # fmt: skip
+    for i in range(n):
+        de.topology[de.axes[i]] = wrench[i]
+    if p["topology_literal"][0] == 0:
+        map_torques(n, mo.rank[0], mo.mapping, ahead, faster)
+        respond_to_hand(mo, de, faster)
+        add_reaction(sc, mo, de)
+
+
+@kernel
+def spatial_cross(v: np.ndarray, s: np.ndarray, out: np.ndarray) -> None:
+    """out = v × s of spatial motions (angular, linear)."""
+    for k in range(3):
+        a, b = (k + 1) % 3, (k + 2) % 3
+        out[k] = v[a] * s[b] - v[b] * s[a]
+        out[3 + k] = v[a] * s[3 + b] - v[b] * s[3 + a] + v[3 + a] * s[b] - v[3 + b] * s[a]
+
+
+@kernel
+def limit_turns(sc: Scene, body: int, y: np.ndarray) -> None:
+    """Shorten joint displacements that turn a link by more than the linear term is good for."""
+    most = 0.0
+    j = sc.body_last_dof[body]
+    while j >= 0:
+        most = max(most, abs(y[j]) * math.sqrt(dot(sc.cdof[j], sc.cdof[j], 3)))
+        j = sc.dof_parent[j]
+    if most > MOST_TURN:
+        for j in range(sc.nv):
+            y[j] *= MOST_TURN / most
+
+
+@kernel
+def add_reaction(sc: Scene, mo: Motion, de: Device) -> None:
+    r"""mo.reaction ← torques of the penalty's reaction on the linkage.
+
+    The directions N are those of the present pose, and there the reaction is balanced by the
+    joints, :math:`J_h^T N = 0`. But they turn with the linkage. The device is ahead by joint
+    displacements y, :math:`J_h y = \Delta x`, and at that pose the reaction has torques:
+
+    .. math:: \tau = -J_h(q - y)^T u \approx \left(\frac{d J_h}{dq} y\right)^T u
+
+    Without them the penalty is not that of a potential, and a soft position channel turns it
+    into a source of energy: a limit cycle. On entry mo.white holds y.
+    """
+    parent, turned = mo.spatial[0], mo.spatial[1]
+    body = sc.held_body
+    limit_turns(sc, body, mo.white)
+    root = sc.body_root[body]
+    clear_vector(parent)
+    j = sc.body_last_dof[body]
+    while j >= 0:  # the motion of the held link, of which the chain is taken away again
+        for k in range(6):
+            parent[k] += sc.cdof[j, k] * mo.white[j]
+        j = sc.dof_parent[j]
+    rx, ry = mo.point[0] - sc.subtree_com[root, 0], mo.point[1] - sc.subtree_com[root, 1]
+    rz = mo.point[2] - sc.subtree_com[root, 2]
+    vx = parent[3] + parent[1] * rz - parent[2] * ry
+    vy = parent[4] + parent[2] * rx - parent[0] * rz
+    vz = parent[5] + parent[0] * ry - parent[1] * rx
+    u = de.topology
+    j = sc.body_last_dof[body]
+    while j >= 0:
+        axis = sc.cdof[j]
+        for k in range(6):
+            parent[k] -= axis[k] * mo.white[j]
+        spatial_cross(parent, axis, turned)
+        x = turned[3] + turned[1] * rz - turned[2] * ry + axis[1] * vz - axis[2] * vy
+        y = turned[4] + turned[2] * rx - turned[0] * rz + axis[2] * vx - axis[0] * vz
+        z = turned[5] + turned[0] * ry - turned[1] * rx + axis[0] * vy - axis[1] * vx
+        mo.reaction[j] = u[0] * x + u[1] * y + u[2] * z + dot(u[3:6], turned, 3)
+        j = sc.dof_parent[j]
