@@ -77,6 +77,12 @@ def test_every_built_in_world_loads_and_runs() -> None:
         assert np.isfinite(run["tool_position"]).all()
 
 
+def test_every_built_in_world_is_described() -> None:
+    page = Path(__file__).parents[2] / "docs" / "worlds.md"
+    listed = [line.split("`")[1] for line in page.read_text().splitlines() if line[:3] == "| `"]
+    assert sorted(listed) == World.library()
+
+
 def test_a_file_gives_the_same_world_as_its_text(tmp_path: Path) -> None:
     file = tmp_path / "two.xml"
     file.write_text(TWO)
@@ -280,7 +286,7 @@ BAD_SCENES: dict[str, tuple[Callable[[], Any], type[DetentError], str]] = {
     "unknown built-in": (
         lambda: World.builtin("cornr"),
         UnknownNameError,
-        "'cornr'; known: corner",
+        "'cornr'; known: arm-7, corner",
     ),
     "nothing moves": (
         lambda: World.from_string(scene('<geom size=".1"/>')),

@@ -67,12 +67,16 @@ def closure_rows(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray
     return J, data.efc_pos[:count].copy()
 
 
-def check_closed(model: mujoco.MjModel, data: mujoco.MjData) -> None:
-    """Refuse a start pose in which a loop is open."""
+def openings(model: mujoco.MjModel, data: mujoco.MjData) -> dict[int, float]:
+    """By how much each closure is open in the pose of *data* [m, rad]."""
     _, h = closure_rows(model, data)
     owner = data.efc_id[: len(h)]
-    for i in active_equalities(model):
-        gap = float(np.linalg.norm(h[owner == i]))
+    return {i: float(np.linalg.norm(h[owner == i])) for i in active_equalities(model)}
+
+
+def check_closed(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    """Refuse a start pose in which a loop is open."""
+    for i, gap in openings(model, data).items():
         if gap > OPEN:
             unit = "rad or m" if model.eq_type[i] == _JOINT else "m"
             raise SceneError(

@@ -24,7 +24,17 @@ class World:
 
     The *tool* is the whole kinematic tree of the named body; the *held* body (by default the
     named one) is where the hand grasps it, at *point*, given in the held body's frame (by
-    default its centre of mass).
+    default its centre of mass). A scene may say all three itself, in its ``custom`` section::
+
+        <text name="detent.tool" data="crank"/>
+        <text name="detent.held" data="handle"/>
+        <numeric name="detent.point" data="0 0.03 0"/>
+
+    What the caller gives wins, and drops what the scene says of those after it: a named tool
+    is held itself, at its centre of mass, unless the caller says otherwise.
+
+    The world starts at the scene's keyframe ``start`` (its qpos, qvel and ctrl) if there is
+    one, at MuJoCo's qpos0 and at rest otherwise.
 
     Args:
         spec: the scene.
@@ -59,6 +69,9 @@ class World:
         self.tool = tool_id
         self.tree = int(self.model.body_treeid[tool_id])
         self.trees = mechanism(self.model, self.tree)
+        if tool is None and held is None:
+            held = _declared_held(self.model, self.tool_bodies)
+            point = _declared_point(self.model) if point is None else point
         self.held = tool_id if held is None else _body(self.model, held)
         if self.model.body_treeid[self.held] not in self.trees:
             raise SceneError(
@@ -67,9 +80,7 @@ class World:
             )
         self.point = _point(point, self.model.body_ipos[self.held])
         self.properties = _properties(self.model, properties or {})
-        self.qpos = self.model.qpos0.copy()
-        self.qvel = np.zeros(self.model.nv)
-        self.ctrl = np.zeros(self.model.nu)
+        self.qpos, self.qvel, self.ctrl = _start(self.model)
 
     @classmethod
     def load(cls, path: str | Path, tool: str | None = None, **options: Any) -> World:
@@ -166,14 +177,60 @@ def find_tool(model: mujoco.MjModel, tool: str | None) -> int:
     """The body that the scene, the caller or common sense says is the tool."""
     if tool is not None:
         return _body(model, tool)
-    declared = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_TEXT, "detent.tool")
-    if declared >= 0:
-        start, size = model.text_adr[declared], model.text_size[declared]
-        return _body(model, bytes(model.text_data[start : start + size]).split(b"\0")[0].decode())
+    declared = _declared_text(model, "detent.tool")
+    if declared is not None:
+        return _body(model, declared)
     if model.ntree == 1:
         return int(model.tree_bodyadr[0])
     names = [body_name(model, int(b)) for b in model.tree_bodyadr]
     raise SceneError(f"the scene has {model.ntree} things to hold; name one: {', '.join(names)}")
+
+
+def _declared_text(model: mujoco.MjModel, name: str) -> str | None:
+    """A text of the scene's custom section, if it is there."""
+    text = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_TEXT, name)
+    if text < 0:
+        return None
+    start, size = model.text_adr[text], model.text_size[text]
+    return bytes(model.text_data[start : start + size]).split(b"\0")[0].decode()
+
+
+def _declared_held(model: mujoco.MjModel, tool_bodies: Sequence[int]) -> str | None:
+    """The body that the scene says is held, if it says so."""
+    held = _declared_text(model, "detent.held")
+    known = [body_name(model, b) for b in tool_bodies]
+    if held is not None and held not in known:
+        raise SceneError(
+            f"detent.held names {held!r}, which is not part of the tool; "
+            f"its bodies: {', '.join(known)}"
+        )
+    return held
+
+
+def _declared_point(model: mujoco.MjModel) -> list[float] | None:
+    """[m] The hand point that the scene gives in the held body's frame, if it gives one."""
+    point = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, "detent.point")
+    if point < 0:
+        return None
+    start, size = model.numeric_adr[point], model.numeric_size[point]
+    values = model.numeric_data[start : start + size].tolist()
+    if size != 3 or not np.isfinite(values).all():
+        raise SceneError(
+            f"detent.point is {values}: it must be 3 finite numbers, "
+            "in metres, in the held body's frame"
+        )
+    return values
+
+
+def _start(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """qpos, qvel and ctrl of the keyframe ``start``, or of MuJoCo's default."""
+    key = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, "start")
+    if key < 0:
+        return model.qpos0.copy(), np.zeros(model.nv), np.zeros(model.nu)
+    found = model.key_qpos[key].copy(), model.key_qvel[key].copy(), model.key_ctrl[key].copy()
+    if not all(np.isfinite(values).all() for values in found):
+        raise SceneError("the keyframe 'start' must have finite numbers only")
+    return found
 
 
 def _point(point: Sequence[float] | None, default: np.ndarray) -> np.ndarray:
