@@ -35,7 +35,7 @@ FORBIDDEN = {
 COMPILER_MODULES = {f"detent.kernels.{name}" for name in ("jit", "struct", "stages")}
 
 IMPORTED_ONLY_BY = {
-    "app": {"cli"},
+    "app": {"bench", "cli"},
     "cli": {"__main__"},
     "session": {ROOT, "experiments", "app", "bench", "cli", "warmup"},
     # The package's __init__ offers the session, so importing it is importing the session.

@@ -1,0 +1,29 @@
+"""Speed and memory: everything that is compared in one run, alternated, as ratios."""
+
+from __future__ import annotations
+
+from detent.bench.contacts import bench_contacts, bench_friction
+from detent.bench.impulse import bench_impulses
+from detent.bench.live import bench_live
+from detent.bench.memory import bench_memory
+from detent.bench.rounds import Numbers, Progress
+from detent.bench.start import bench_start
+from detent.bench.tick import bench_lockstep, bench_tick
+
+__all__ = ["run_bench"]
+
+# The live part comes last: it locks the memory, and then growth could not be seen.
+PARTS = (
+    *(bench_tick, bench_contacts, bench_friction, bench_impulses),
+    *(bench_lockstep, bench_start, bench_memory),
+)
+LIVE_SHARE = 0.6  # of the time that all measurements take
+
+
+def run_bench(quick: bool, progress: Progress) -> Numbers:
+    """All measurements by name; *quick* makes them shorter."""
+    numbers: Numbers = {}
+    for done, part in enumerate(PARTS):
+        numbers |= part(quick)
+        progress((1.0 - LIVE_SHARE) * (done + 1) / len(PARTS))
+    return numbers | bench_live(quick, lambda done: progress(1.0 - LIVE_SHARE * (1.0 - done)))

@@ -1,0 +1,60 @@
+"""How late the machine wakes anybody: cyclictest, or a loop that only sleeps."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+
+import numpy as np
+
+from detent.servo.baseline import sleep_lateness
+from detent.servo.clock import Promises
+
+BINS = 4000  # [µs] beyond them lateness is only counted
+
+
+def baseline_lateness(rate: float, seconds: float) -> tuple[str, np.ndarray]:
+    """What was measured, and its histogram [µs]; as urgent as the live servo may be."""
+    histogram = cyclictest(rate, seconds)
+    if histogram is not None:
+        return "cyclictest", histogram
+    promises = Promises()
+    promises.take(realtime=True)
+    try:
+        late = sleep_lateness(rate, seconds) // 1000
+    finally:
+        promises.release()
+    return "sleep loop", np.bincount(np.clip(late, 0, BINS), minlength=BINS + 1)
+
+
+def cyclictest(rate: float, seconds: float) -> np.ndarray | None:
+    """Its histogram [µs], or None where it is not installed or not allowed to run."""
+    command = shutil.which("cyclictest")
+    if command is None:
+        return None
+    with tempfile.NamedTemporaryFile("r", suffix=".txt") as file:
+        arguments = {
+            "--priority": 80,
+            "--threads": 1,
+            "--interval": round(1e6 / rate),
+            "--loops": round(rate * seconds),
+            "--histogram": BINS,
+            "--histfile": file.name,
+        }
+        options = [f"{name}={value}" for name, value in arguments.items()]
+        subprocess.run(
+            [command, "--quiet", "--mlockall", *options], check=False, capture_output=True
+        )
+        return read_histogram(file.read())
+
+
+def read_histogram(text: str) -> np.ndarray | None:
+    """cyclictest's histogram, with what lies beyond it in a last bin; None if it is empty."""
+    histogram = np.zeros(BINS + 1, np.int64)
+    for place, count in re.findall(r"^(\d+)\s+(\d+)$", text, re.MULTILINE):
+        histogram[int(place)] += int(count)
+    for count in re.findall(r"^# Histogram Overflows:\s+(\d+)", text, re.MULTILINE):
+        histogram[BINS] += int(count)
+    return histogram if histogram.any() else None

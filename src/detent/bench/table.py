@@ -1,0 +1,80 @@
+"""What the numbers must be, and how they are shown."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from detent.bench.live import PERIOD
+from detent.bench.rounds import Numbers
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "≤": operator.le,
+    "≥": operator.ge,
+    "=": operator.eq,
+}
+
+#: what a measurement must be; those without a bar are for orientation
+BARS: dict[str, tuple[str, float]] = {
+    "tick_over_mj_step": ("≤", 1.0),
+    "tick_over_bullet_step": ("≤", 0.3),
+    "contact_exponent": ("≤", 1.3),
+    "contact_exponent_tail": ("≤", 1.3),
+    "friction_over_smooth": ("≤", 1.25),
+    "impulse_over_resting_p99": ("<", 3.0),
+    "lockstep_times_real_time": ("≥", 200.0),
+    "import_s": ("≤", 1.0),
+    "warm_first_tick_s": ("≤", 2.0),
+    "cold_first_tick_s": ("≤", 45.0),
+    "allocations": ("=", 0.0),
+    "resident_growth_kib": ("≤", 256.0),
+    "live_over_baseline_p99": ("≤", 1.5),
+    "live_drift_us": ("≤", PERIOD),
+}
+
+
+class Bar(NamedTuple):
+    """What a measurement must be, and whether it is."""
+
+    name: str
+    value: float
+    required: str
+    passed: bool
+
+
+def judge(numbers: Numbers) -> list[Bar]:
+    """The bars of what was measured."""
+    return [
+        Bar(name, value, f"{relation} {limit:g}", RELATIONS[relation](value, limit))
+        for name, (relation, limit) in BARS.items()
+        if isinstance(value := numbers.get(name), int | float)
+    ]
+
+
+def print_bench(numbers: Numbers, bars: Sequence[Bar], console: Console) -> None:
+    """The numbers as a table with their bars, and below it the bars that were missed."""
+    from rich.table import Table
+
+    judged = {bar.name: bar for bar in bars}
+    table = Table("", "measurement", "value", "must be")
+    for name, value in numbers.items():
+        bar = judged.get(name)
+        mark, required = (_mark(bar), bar.required) if bar else ("", "")
+        table.add_row(mark, name, _shown(value), required)
+    console.print(table)
+    for bar in bars:
+        if not bar.passed:
+            console.print(f"{_mark(bar)} {bar.name}: {_shown(bar.value)}, must be {bar.required}")
+
+
+def _mark(bar: Bar) -> str:
+    return "[green]✓[/]" if bar.passed else "[red]✗[/]"
+
+
+def _shown(value: float | int | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

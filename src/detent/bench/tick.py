@@ -1,0 +1,69 @@
+"""What a tick costs, against other engines and against real time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from functools import partial
+
+import mujoco
+import numpy as np
+
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
+from detent.bench.scenes import PUSH, bullet_corner, corner_at_rest
+from detent.coupling.four_channel import TABLE_4_1
+from detent.hands import Constant
+from detent.servo.loop import run_lockstep
+from detent.session import Session
+from detent.world.contact import Contact
+from detent.world.world import World
+
+TICKS, BULLET_TICKS = 20_000, 2000
+LOCKSTEP_SECONDS = 4.0  # [s] of virtual time
+
+
+def bench_tick(quick: bool) -> Numbers:
+    """A full tick against mj_step and, where it is installed, PyBullet's step."""
+    ready = corner_at_rest()
+    model, data = mujoco_corner(ready.data.qpos)
+    jobs = {
+        "tick": Job(partial(run_lockstep, ready.servo, TICKS), TICKS),
+        "mj_step": Job(partial(mujoco.mj_step, model, data, nstep=TICKS), TICKS),
+    }
+    bullet = bullet_corner()
+    if bullet is not None:
+        jobs["bullet_step"] = Job(lambda: [bullet() for _ in range(BULLET_TICKS)], BULLET_TICKS)
+    costs = alternate(jobs, rounds(quick))
+    numbers: Numbers = {f"{name}_us": statistics.median(cost) for name, cost in costs.items()}
+    numbers |= {
+        "tick_contacts": int(ready.servo.ring["contacts"].max()),
+        "mj_step_contacts": int(data.ncon),
+        "tick_over_mj_step": median_ratio(costs["tick"], costs["mj_step"]),
+    }
+    if bullet is not None:
+        numbers["tick_over_bullet_step"] = median_ratio(costs["tick"], costs["bullet_step"])
+    return numbers
+
+
+def mujoco_corner(qpos: np.ndarray) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """The same box in the same place, pushed by the same force, in MuJoCo's own hands."""
+    world = World.builtin("corner-boxes")
+    data = mujoco.MjData(world.model)
+    data.qpos[:] = qpos
+    data.xfrc_applied[world.tool, :3] = PUSH.force
+    mujoco.mj_step(world.model, data, nstep=2000)
+    return world.model, data
+
+
+def bench_lockstep(quick: bool) -> Numbers:
+    """Virtual over real time of the corner push, traces and all."""
+    world = World.builtin("corner").placed((0.039, -0.0195, 0.0))
+    session = Session(world, Contact(4000.0, 30.0), TABLE_4_1, rate=512.0)
+    hand = Constant((0.32, -0.4))
+    session.run(1.0, hand)
+    times = []
+    for _ in range(rounds(quick)):
+        began = time.perf_counter()
+        session.run(LOCKSTEP_SECONDS, hand)
+        times.append(LOCKSTEP_SECONDS / (time.perf_counter() - began))
+    return {"lockstep_times_real_time": statistics.median(times)}

@@ -1,0 +1,201 @@
+"""The benchmark: its bars, what it makes of raw numbers, and one short run for real."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from detent import bench, cli
+from detent.bench.baseline import BINS, read_histogram
+from detent.bench.impulse import compare_costs
+from detent.bench.live import Turn, compare_turns, schedule_drift
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio
+from detent.bench.table import BARS, judge
+from detent.servo.live import Status
+
+SRC = Path(cli.__file__).parents[1]
+KEPT: Numbers = {"tick_us": 7.5, "baseline": "cyclictest", "allocations": 0, "import_s": 0.01}
+MISSED: Numbers = KEPT | {"friction_over_smooth": 2.0}
+NOT_IN_EVERY_RUN = {"cold_first_tick_s", "tick_over_bullet_step"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "required", "passed"),
+    [
+        ("friction_over_smooth", 1.25, "≤ 1.25", True),
+        ("friction_over_smooth", 1.26, "≤ 1.25", False),
+        ("impulse_over_resting_p99", 2.99, "< 3", True),
+        ("impulse_over_resting_p99", 3.0, "< 3", False),
+        ("lockstep_times_real_time", 200.0, "≥ 200", True),
+        ("lockstep_times_real_time", 199.0, "≥ 200", False),
+        ("allocations", 0, "= 0", True),
+        ("allocations", 1, "= 0", False),
+        ("resident_growth_kib", -4.0, "≤ 256", True),
+        ("resident_growth_kib", 260.0, "≤ 256", False),
+        ("live_drift_us", 250.0, "≤ 250", True),
+        ("live_drift_us", math.nan, "≤ 250", False),
+    ],
+)
+def test_a_bar_is_kept_or_missed(name: str, value: float, required: str, passed: bool) -> None:
+    (bar,) = judge({name: value, "tick_us": 1.0})
+    assert (bar.name, bar.required, bar.passed) == (name, required, passed)
+
+
+def run_with(numbers: Numbers, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
+    """`detent bench` that measures these numbers."""
+    monkeypatch.setattr(bench, "run_bench", lambda quick, progress: numbers)
+    monkeypatch.setattr(cli, "compile_first", lambda: None)
+    return CliRunner().invoke(cli.app, ["bench", *arguments])
+
+
+def test_a_missed_bar_is_said_and_exits_1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "bench.json"
+    done = run_with(MISSED, monkeypatch, "--json", str(file))
+    assert done.exit_code == 1
+    assert "✗ friction_over_smooth: 2, must be ≤ 1.25" in done.stdout
+    assert done.stdout.count("✗") == 2  # in the table, and below it
+    assert done.stdout.count("✓") == 2
+    assert json.loads(file.read_text()) == {
+        "measurements": MISSED,
+        "bars": [
+            {"name": "friction_over_smooth", "value": 2.0, "required": "≤ 1.25", "passed": False},
+            {"name": "import_s", "value": 0.01, "required": "≤ 1", "passed": True},
+            {"name": "allocations", "value": 0, "required": "= 0", "passed": True},
+        ],
+    }
+
+
+def test_bars_that_are_kept_exit_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run_with(KEPT, monkeypatch)
+    assert done.exit_code == 0
+    assert "✗" not in done.stdout
+
+
+def test_jobs_take_turns() -> None:
+    order = ""
+
+    def job(name: str) -> Callable[[], None]:
+        def run() -> None:
+            nonlocal order
+            order += name
+
+        return run
+
+    costs = alternate({"a": Job(job("a"), 1), "b": Job(job("b"), 1)}, 3)
+    assert order == "ababab"
+    assert [len(costs[name]) for name in "ab"] == [3, 3]
+
+
+def test_a_slow_turn_does_not_change_the_ratio() -> None:
+    assert median_ratio([2.0, 200.0, 2.0], [1.0, 100.0, 1.0]) == 2.0
+
+
+def test_impulse_costs_are_compared_turn_by_turn() -> None:
+    quiet = np.stack([np.full(100, 30.0), np.full(100, 10.0)], axis=1)
+    numbers = compare_costs(np.stack([quiet, 5.0 * quiet, quiet]))
+    assert numbers["impulse_tick_p99_us"] == 30.0
+    assert numbers["impulse_over_resting_p99"] == 3.0
+    assert numbers["impulse_p99_over_resting_p50"] == 3.0
+
+
+def histogram(*late: int) -> np.ndarray:
+    return np.bincount(late, minlength=BINS + 1)
+
+
+def test_live_turns_are_compared_with_the_baseline_beside_them() -> None:
+    ours = [
+        Turn("live", histogram(9), True, skips=1, drift=-40.0),
+        Turn("live", histogram(29), True, skips=2, drift=30.0),
+    ]
+    base = [Turn("cyclictest", histogram(19), True), Turn("cyclictest", histogram(59), True)]
+    assert compare_turns(ours, base) == {
+        "baseline": "cyclictest",
+        "live_lateness_p50_us": 20.0,
+        "live_lateness_p99_us": 20.0,
+        "baseline_lateness_p50_us": 40.0,
+        "baseline_lateness_p99_us": 40.0,
+        "live_over_baseline_p99": 0.5,
+        "live_skips": 3,
+        "live_drift_us": 40.0,
+    }
+
+
+class Clockwork(NamedTuple):
+    """A live servo that is caught half a period after a deadline, and is late by *lost*."""
+
+    rate: float
+    ticks: int
+    skips: int
+    lost: float  # [s]
+
+    def status(self) -> Status:
+        ran = (self.ticks + self.skips - 0.5) / self.rate + self.lost
+        return Status(self.ticks, self.skips, 0, self.ticks / ran, 0.0, 0.0, 0.0, 0.0, "")
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.003])
+def test_drift_is_what_neither_ticks_nor_skips_account_for(lost: float) -> None:
+    live: Any = Clockwork(4000.0, 39_990, 10, lost)
+    assert schedule_drift(live) == pytest.approx(1e6 * lost, abs=1e-3)
+
+
+def test_what_lies_beyond_the_histogram_of_cyclictest_counts_as_latest() -> None:
+    text = "# /dev/cpu_dma_latency set to 0us\n000000 000000\n000019 000007\n# Total: 000000007\n"
+    found = read_histogram(f"{text}# Histogram Overflows: 00003\n")
+    assert found is not None
+    assert found[19] == 7
+    assert found[BINS] == 3
+    assert read_histogram("# Histogram\n000000 000000\n") is None
+
+
+@pytest.fixture(scope="module")
+def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
+    """The exit code and the report of one short run."""
+    file = tmp_path_factory.mktemp("bench") / "bench.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "detent", "bench", "--quick", "--json", str(file)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(SRC)},
+        timeout=600,
+    )
+    assert file.exists(), done.stderr
+    assert "Traceback" not in done.stderr
+    return done.returncode, json.loads(file.read_text())
+
+
+@pytest.mark.live
+@pytest.mark.slow
+def test_the_report_has_numbers_and_bars(quick_run: tuple[int, dict[str, Any]]) -> None:
+    code, report = quick_run
+    assert set(report) == {"measurements", "bars"}
+    assert all(isinstance(one, int | float | str) for one in report["measurements"].values())
+    for bar in report["bars"]:
+        assert set(bar) == {"name", "value", "required", "passed"}
+        assert bar["value"] == report["measurements"][bar["name"]]
+    assert set(BARS) - {bar["name"] for bar in report["bars"]} <= NOT_IN_EVERY_RUN
+    assert code == int(not all(bar["passed"] for bar in report["bars"]))
+
+
+@pytest.mark.live
+@pytest.mark.slow
+def test_what_is_compared_is_alike(quick_run: tuple[int, dict[str, Any]]) -> None:
+    numbers = quick_run[1]["measurements"]
+    for name in ("tick", "mj_step", "smooth", "friction"):
+        assert numbers[f"{name}_contacts"] == 12, name
+    assert numbers["impulse_contacts"] == numbers["resting_contacts"] == 16
+    assert numbers["impulse_rank"] == 6
+    assert numbers["live_seconds"] == 4.0
+    assert numbers["live_page"] in ("chromium", "google-chrome", "none")
+    assert numbers["baseline"] in ("cyclictest", "sleep loop")
+    assert numbers["allocations"] == 0
