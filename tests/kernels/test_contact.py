@@ -17,6 +17,7 @@ from detent.kernels.contact import (
     join_groups,
     penalty_force,
 )
+from detent.kernels.inertia import whiten_rows
 from detent.servo.records import STAGE_REACT, STAGE_SENSE
 from lab import PLANAR, full_inertia, loose, run_stage, scene, start
 
@@ -132,7 +133,8 @@ def test_bounded_gains_are_stable_for_a_fixed_step(bodies: str, tool: str) -> No
         J /= np.linalg.norm(J, axis=1)[:, None]
         rows.tally[0] = count
         rows.jac[:count] = J
-        rows.response[:count] = np.linalg.solve(D, J.T).T
+        rows.white[:count] = J
+        whiten_rows(servo.motion.inertia, count, rows.white)
         rows.separation[:count] = -1e-4
         rows.velocity[:count] = 0.0
         rows.stiffness[:count] = 10.0 ** RNG.uniform(1, 9, count)

@@ -99,6 +99,30 @@ def in_box(p: np.ndarray, centre: np.ndarray, R: np.ndarray, half: np.ndarray) -
 
 
 @kernel
+def within(p: np.ndarray, bounds: np.ndarray, tolerance: float) -> bool:
+    """Whether the point lies between the lower and upper bounds (6) of an upright box."""
+    for k in range(3):
+        if p[k] < bounds[k] - tolerance or p[k] > bounds[3 + k] + tolerance:
+            return False
+    return True
+
+
+@kernel
+def exit_of_bounds(p: np.ndarray, along: np.ndarray, bounds: np.ndarray, out: np.ndarray) -> float:
+    """`exit_of_box` of a point that is `within` an upright box."""
+    best, side, towards = 1e30, 0, 1.0
+    for axis in range(3):
+        if along[axis] > -0.5 and bounds[3 + axis] - p[axis] < best:
+            best, side, towards = bounds[3 + axis] - p[axis], axis, 1.0
+        if along[axis] < 0.5 and p[axis] - bounds[axis] < best:
+            best, side, towards = p[axis] - bounds[axis], axis, -1.0
+    for k in range(3):
+        out[k] = 0.0
+    out[side] = towards
+    return max(best, 0.0)
+
+
+@kernel
 def exit_of_box(
     p: np.ndarray,
     along: np.ndarray,
@@ -113,22 +137,20 @@ def exit_of_box(
     Returns the depth, negative if the point is outside by more than the tolerance; *out*
     is the unit direction.
     """
-    best = 1e30
+    x, y, z = p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]
+    best, side, towards = 1e30, 0, 1.0
     for axis in range(3):
-        local = 0.0
-        facing = 0.0
-        for k in range(3):
-            local += R[3 * k + axis] * (p[k] - centre[k])
-            facing += R[3 * k + axis] * along[k]
+        local = R[axis] * x + R[3 + axis] * y + R[6 + axis] * z
         if abs(local) > half[axis] + tolerance:
             return -1.0
-        for sign in (-1.0, 1.0):
-            depth = half[axis] - sign * local
-            if sign * facing > -0.5 and depth < best:
-                best = max(depth, 0.0)
-                for k in range(3):
-                    out[k] = sign * R[3 * k + axis]
-    return best
+        facing = R[axis] * along[0] + R[3 + axis] * along[1] + R[6 + axis] * along[2]
+        if facing > -0.5 and half[axis] - local < best:
+            best, side, towards = half[axis] - local, axis, 1.0
+        if facing < 0.5 and half[axis] + local < best:
+            best, side, towards = half[axis] + local, axis, -1.0
+    for k in range(3):
+        out[k] = towards * R[3 * k + side]
+    return max(best, 0.0)
 
 
 @kernel

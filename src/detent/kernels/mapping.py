@@ -217,6 +217,13 @@ def weigh(
     return rank_of(work.sigma, k, enter, leave, previous_rank)
 
 
+@kernel
+def trust_mobility(mobility: Floats, k: int, work: MappingWork) -> None:
+    """`weigh` of a hand that is known to move in all k directions."""
+    work.whole[0] = 1
+    cholesky_factor(mobility, k, work.C)
+
+
 # ------------------------------------------------------------------ torques at the hand
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from detent.kernels.inertia import unwhiten, whiten, whiten_rows
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite, slew_scale, uniform_scale
-from detent.kernels.mapping import map_torques, weigh
+from detent.kernels.mapping import map_torques, trust_mobility, weigh
 from detent.kernels.so3 import integrate_quaternion, rotate, rotation_error
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.servo.records import (
@@ -96,12 +96,18 @@ def update_link_inertia(sc: Scene, mo: Motion) -> None:
 
 
 @kernel
-def weigh_hand(mo: Motion, de: Device, p: np.ndarray) -> None:
+def weigh_hand(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
     """The rank of Λ_h⁻¹ within the device's subspace, and what maps torques to the hand."""
     n = de.dimension[0]
     for i in range(n):
         for k in range(n):
             mo.inside[0, i, k] = mo.mobility[de.axes[i], de.axes[k]]
+    if sc.features[4] != 0 and mo.rank[0] == n:
+        trust_mobility(mo.inside[0], n, mo.mapping)
+        return
+    update_link_inertia(sc, mo)
+    for i in range(n):
+        for k in range(n):
             mo.inside[1, i, k] = mo.link[de.axes[i], de.axes[k]]
     enter, leave = p["singular"][0, 0], p["singular"][0, 1]
     mo.rank[0] = weigh(mo.inside[0], mo.inside[1], n, enter, leave, mo.rank[0], mo.mapping)
@@ -136,7 +142,6 @@ def update_hand_point(sc: Scene, mo: Motion) -> None:
                 total += mo.jac_white[i, j] * mo.jac_white[k, j]
             mo.mobility[i, k] = total
             mo.mobility[k, i] = total
-    update_link_inertia(sc, mo)
 
 
 @kernel

@@ -139,7 +139,7 @@ class Scene(Struct):
     model: int  # addresses
     data: int
     nv: int
-    features: np.ndarray  # (4,) ntendon, nu, gravity on, joint damping
+    features: np.ndarray  # (5,) ntendon, nu, gravity on, joint damping, hand never singular
     qpos: np.ndarray
     qvel: np.ndarray
     passive: np.ndarray  # qfrc_passive
@@ -170,6 +170,8 @@ class Scene(Struct):
     geom_properties: np.ndarray  # (ngeom, 4) K, B, e, mu; NaN = the world's
     seam_start: np.ndarray  # (ngeom + 1,) into seam_geom: static geoms that touch this one
     seam_geom: np.ndarray
+    geom_bounds: np.ndarray  # (ngeom, 6) of static geoms, upright in the world
+    geom_upright: np.ndarray  # (ngeom,) 1 = a static box that fills its bounds
     limit_dof: np.ndarray
     limit_qpos: np.ndarray
     limit_range: np.ndarray  # (n, 2)
@@ -190,7 +192,7 @@ class Rows(Struct):
     tally: np.ndarray  # (5,) rows, dropped, bounded, impulses, rows of the present collision
     impact: np.ndarray  # (2,) [J, -] energy taken by impulses; restitution of the collision
     jac: np.ndarray  # (cap, nv) J
-    response: np.ndarray  # (cap, nv) D⁻¹ Jᵀ
+    white: np.ndarray  # (cap, nv) J, whitened
     separation: np.ndarray  # (cap,) [m] s, negative inside
     velocity: np.ndarray  # (cap,) [m/s] v_n, negative approaching
     stiffness: np.ndarray
@@ -250,7 +252,7 @@ class Motion(Struct):
     jac: np.ndarray  # (6, nv) J_h
     jac_white: np.ndarray  # (6, nv) J_h, whitened
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
-    seam: np.ndarray  # (4, 3) scratch of the seam test
+    seam: np.ndarray  # (3, 3) scratch of the seam test
     tangent: np.ndarray  # (nv,) scratch of friction
     vector3: np.ndarray  # (3, 3) scratch of friction
     twist: np.ndarray  # (6,) of the hand point

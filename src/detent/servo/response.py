@@ -13,9 +13,7 @@ from detent.kernels.contact import (
 from detent.kernels.impact import resolve_equality
 from detent.kernels.impact_friction import SWEEPS, resolve_friction
 from detent.kernels.impact_restitution import resolve_restitutions
-from detent.kernels.inertia import (
-    kinetic_energy,
-)
+from detent.kernels.inertia import kinetic_energy, unwhiten
 from detent.kernels.jit import kernel
 from detent.kernels.projection import iteration_limit
 from detent.kernels.stages import call_stage
@@ -60,7 +58,7 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
     stiffest, most_damped = 0.0, 0.0
     for r in range(rows.tally[0]):
         if rows.separation[r] <= 0.0:
-            mobility = dot(rows.jac[r], rows.response[r], sc.nv)
+            mobility = dot(rows.white[r], rows.white[r], sc.nv)
             stiffest += rows.stiffness[r] * mobility
             most_damped += rows.damping[r] * mobility
     # every κ is at most the trace of G K: usually that is enough to know
@@ -75,11 +73,13 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
     for r in range(rows.tally[0]):
         if rows.separation[r] > 0.0:
             continue
-        mobility = dot(rows.jac[r], rows.response[r], sc.nv)
+        mobility = dot(rows.white[r], rows.white[r], sc.nv)
         if mobility <= 0.0:
             continue
-        kappa = quadratic_form(mo.load[0], rows.response[r], sc.nv) / mobility
-        beta = quadratic_form(mo.load[1], rows.response[r], sc.nv) / mobility
+        copy_vector(rows.white[r], mo.white)
+        unwhiten(mo.inertia, mo.white)
+        kappa = quadratic_form(mo.load[0], mo.white, sc.nv) / mobility
+        beta = quadratic_form(mo.load[1], mo.white, sc.nv) / mobility
         soften = gain_scale(kappa, step * step, MOST_STIFFNESS)
         ease = gain_scale(beta, step, MOST_DAMPING)
         rows.stiffness[r] *= soften
@@ -120,7 +120,7 @@ def braked_mass(sc: Scene, rows: Rows, r: int) -> float:
     for i in range(rows.tally[0]):
         first = rows.memory[i, MEMORY_WALL] == 0.0 and rows.velocity[i] < 0.0
         if i == r or (first and rows.geom[i, 0] >= 0):
-            mobility += dot(rows.jac[i], rows.response[r], sc.nv)
+            mobility += dot(rows.white[i], rows.white[r], sc.nv)
     return 1.0 / mobility if mobility > 0.0 else 0.0
 
 

@@ -10,7 +10,7 @@ from detent.kernels.inertia import make_inertia
 from detent.kernels.mapping import mapping_work
 from detent.servo.records import MAX_DELAY, MEMORY, Block, Clock, Device, Motion, Rows, Scene
 from detent.world.bridge import contact_views
-from detent.world.loops import joined_trees
+from detent.world.loops import active_equalities, joined_trees
 from detent.world.world import World
 
 # as integers: MuJoCo's enumerations do not compare with NumPy's
@@ -23,6 +23,7 @@ def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scen
     """Views on *model* and *data*; keep both alive as long as the scene."""
     count, contacts = contact_views(data)
     seam_start, seam_geom = static_neighbours(model, data)
+    bounds, upright = static_bounds(model, data)
     limit_dof, limit_qpos, limit_range = joint_limits(model)
     gravity_on = bool(np.any(model.opt.gravity)) and not (
         model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
@@ -32,7 +33,14 @@ def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scen
         data=data._address,
         nv=model.nv,
         features=np.array(
-            [model.ntendon, model.nu, int(gravity_on), int(model.dof_damping.any())], np.int64
+            [
+                model.ntendon,
+                model.nu,
+                int(gravity_on),
+                int(model.dof_damping.any()),
+                int(never_singular(model, world.held, world.tool_dofs)),
+            ],
+            np.int64,
         ),
         qpos=data.qpos,
         qvel=data.qvel,
@@ -64,6 +72,8 @@ def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scen
         geom_properties=world.properties,
         seam_start=seam_start,
         seam_geom=seam_geom,
+        geom_bounds=bounds,
+        geom_upright=upright,
         limit_dof=limit_dof,
         limit_qpos=limit_qpos,
         limit_range=limit_range,
@@ -124,6 +134,30 @@ def static_neighbours(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.nd
     return start, np.array([h for one in lists for h in one], np.int64)
 
 
+def static_bounds(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of static boxes in the world, and which boxes fill them; a plane has none."""
+    bounds = np.tile([-np.inf] * 3 + [np.inf] * 3, (model.ngeom, 1))
+    upright = np.zeros(model.ngeom, np.int64)
+    for g in range(model.ngeom):
+        if model.geom_type[g] == _BOX and model.body_treeid[model.geom_bodyid[g]] < 0:
+            turn = np.abs(data.geom_xmat[g].reshape(3, 3))
+            reach = turn @ model.geom_size[g]
+            bounds[g] = np.concatenate([data.geom_xpos[g] - reach, data.geom_xpos[g] + reach])
+            upright[g] = np.allclose(turn, turn.round(), atol=1e-12)
+    return bounds, upright
+
+
+def never_singular(model: mujoco.MjModel, held: int, dofs: np.ndarray) -> bool:
+    """Whether a tool is one body on slides and at most one free joint, ball or hinge.
+
+    Then its Jacobian is invertible in every pose, and nothing needs to be weighed.
+    """
+    first, count = model.body_jntadr[held], model.body_jntnum[held]
+    kinds = model.jnt_type[first : first + count]
+    alone = len(dofs) == model.body_dofnum[held] and len(active_equalities(model)) == 0
+    return alone and count > 0 and int((kinds != _SLIDE).sum()) <= 1
+
+
 def _reach(model: mujoco.MjModel, data: mujoco.MjData, box: int, other: int) -> bool:
     if model.geom_type[other] == _PLANE:
         return True
@@ -146,7 +180,7 @@ def make_arrays(
         inertia=make_inertia(*layout, closures), damped=make_inertia(*layout, closures),
         torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
         after=a(nv), scratch=a(nv), white=a(nv), load=a((2, nv, nv)), jac=a((6, nv)),
-        jac_white=a((6, nv)), jac_rate=a((6, nv)), seam=a((4, 3)), tangent=a(nv),
+        jac_white=a((6, nv)), jac_rate=a((6, nv)), seam=a((3, 3)), tangent=a(nv),
         vector3=a((3, 3)), twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
         mapping=mapping_work(), rank=a(2, whole), error=a((2, 6)),
         reaction=a(nv), spatial=a((2, 6)), bias=a(6), hand6=a((6, 6)),
@@ -154,7 +188,7 @@ def make_arrays(
     )  # fmt: skip
     motion.rank[0] = -1  # none yet
     rows = Rows(
-        tally=a(5, whole), impact=a(2), jac=a((cap, nv)), response=a((cap, nv)), separation=a(cap),
+        tally=a(5, whole), impact=a(2), jac=a((cap, nv)), white=a((cap, nv)), separation=a(cap),
         velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), friction=a(cap),
         force=a(cap),
         rub=a((cap, 3)), point_jac=a((cap, 3, nv)), memory=a((cap, MEMORY)), local=a((cap, 2, 3)),

@@ -9,14 +9,16 @@ import numpy as np
 from detent.kernels.contact import (
     GEOM_BOX,
     GEOM_PLANE,
+    exit_of_bounds,
     exit_of_box,
     exit_of_plane,
     group_root,
     in_box,
     is_new,
     join_groups,
+    within,
 )
-from detent.kernels.inertia import factor_inertia, respond_to
+from detent.kernels.inertia import factor_inertia, whiten_rows
 from detent.kernels.jit import kernel
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot
@@ -193,7 +195,7 @@ def is_seam(sc: Scene, rows: Rows, r: int, scratch: np.ndarray) -> bool:
     """Whether this contact is with an inner face, between two touching static geoms.
 
     The point just outside the face lies inside another static geom. That alone also
-    holds in any corner; so the point is moved out of that other geom, and the face is an
+    holds in any corner; so the point is moved out of all other geoms, and the face is an
     inner one only if it does not go on there.
     """
     for side in range(2):
@@ -203,23 +205,46 @@ def is_seam(sc: Scene, rows: Rows, r: int, scratch: np.ndarray) -> bool:
         if sc.seam_start[face] == sc.seam_start[face + 1] or sc.geom_type[face] != GEOM_BOX:
             continue
         outward = 1.0 if side == 0 else -1.0  # n points from geom 1 to geom 2
-        n, p, way, q = scratch[0], scratch[1], scratch[2], scratch[3]
+        n, p, way = scratch[0], scratch[1], scratch[2]
         for k in range(3):
             n[k] = outward * rows.normal[r, k]
             p[k] = rows.point[r, k] + n[k] * (0.5 * abs(rows.separation[r]) + SEAM_STEP)
-        for other in sc.seam_geom[sc.seam_start[face] : sc.seam_start[face + 1]]:
-            centre, R, half = sc.geom_xpos[other], sc.geom_xmat[other], sc.geom_size[other]
-            if sc.geom_type[other] == GEOM_PLANE:
-                depth = exit_of_plane(p, centre, R, SEAM_TOLERANCE, way)
-            else:
-                depth = exit_of_box(p, n, centre, R, half, SEAM_TOLERANCE, way)
-            if depth < 0.0:
-                continue
+        covered = False
+        for i in range(sc.seam_start[face], sc.seam_start[face + 1]):
+            other = sc.seam_geom[i]
+            if within(p, sc.geom_bounds[other], SEAM_TOLERANCE):
+                covered = leave_geom(sc, other, n, p, way) or covered
+        if covered:
             for k in range(3):
-                q[k] = p[k] - 2.0 * SEAM_STEP * n[k] + (depth + SEAM_STEP) * way[k]
-            if not in_box(q, sc.geom_xpos[face], sc.geom_xmat[face], sc.geom_size[face]):
+                p[k] -= 2.0 * SEAM_STEP * n[k]
+            if not in_static_box(sc, face, p):
                 return True
     return False
+
+
+@kernel
+def in_static_box(sc: Scene, geom: int, p: np.ndarray) -> bool:
+    """Whether a point lies in a static box."""
+    if sc.geom_upright[geom] != 0:
+        return within(p, sc.geom_bounds[geom], 0.0)
+    return in_box(p, sc.geom_xpos[geom], sc.geom_xmat[geom], sc.geom_size[geom])
+
+
+@kernel
+def leave_geom(sc: Scene, geom: int, n: np.ndarray, p: np.ndarray, way: np.ndarray) -> bool:
+    """Move p out of a static geom, not against n; False if it was not inside."""
+    centre, R = sc.geom_xpos[geom], sc.geom_xmat[geom]
+    if sc.geom_upright[geom] != 0:
+        depth = exit_of_bounds(p, n, sc.geom_bounds[geom], way)
+    elif sc.geom_type[geom] == GEOM_PLANE:
+        depth = exit_of_plane(p, centre, R, SEAM_TOLERANCE, way)
+    else:
+        depth = exit_of_box(p, n, centre, R, sc.geom_size[geom], SEAM_TOLERANCE, way)
+    if depth < 0.0:
+        return False
+    for k in range(3):
+        p[k] += (depth + SEAM_STEP) * way[k]
+    return True
 
 
 @kernel
@@ -276,16 +301,17 @@ def gather_limits(sc: Scene, rows: Rows, p: np.ndarray) -> None:
 
 @kernel
 def respond(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
-    """Velocities of the rows and their responses D⁻¹Jᵀ; gains of the limits."""
+    """Velocities of the rows, and the rows whitened; gains of the limits."""
     for r in range(rows.tally[0]):
         v = 0.0
         for j in range(sc.nv):
             v += rows.jac[r, j] * sc.qvel[j]
-            rows.response[r, j] = rows.jac[r, j]
+            rows.white[r, j] = rows.jac[r, j]
         rows.velocity[r] = v
-        respond_to(mo.inertia, rows.response[r])
+    whiten_rows(mo.inertia, rows.tally[0], rows.white)
+    for r in range(rows.tally[0]):
         if rows.stiffness[r] < 0.0:
-            mobility = dot(rows.jac[r], rows.response[r], sc.nv)
+            mobility = dot(rows.white[r], rows.white[r], sc.nv)
             omega = min(p["limit_frequency"][0], 0.25 / p["step"][0])
             rows.stiffness[r] = omega * omega / mobility
             rows.damping[r] = 2.0 * omega / mobility

@@ -147,7 +147,7 @@ def approach(s: Servo) -> None:
     sc, mo, de, p = s.scene, s.motion, s.device, s.parameters
     read_encoders(de, p["device_resolution"][0])
     update_hand_point(sc, mo)
-    weigh_hand(mo, de, p)
+    weigh_hand(sc, mo, de, p)
     hand_wrench(de, s.target, p, s.clock.counts[TICKS] * p["step"][0], de.hand)
     copy_vector(sc.qvel, mo.velocity)
     coordinate(sc, mo, de, p)
