@@ -75,18 +75,35 @@ def test_eigh_small(n: int) -> None:
     rng = np.random.default_rng(n)
     for case in range(20):
         A = random_spd(rng, n, 10.0**case) - 0.5 * np.eye(n)
-        before, w, V = A.copy(), np.zeros(n), np.zeros((n, n))
-        assert linalg.eigh_small(A, n, w, V) < 15
-        np.testing.assert_array_equal(A, before)
+        e, w, V = np.full(n, np.nan), np.full(n, np.nan), np.full((n, n), np.nan)
+        lower = np.tril(A) + np.triu(np.full((n, n), np.nan), 1)
+        assert linalg.eigh_small(lower, n, e, w, V) <= 3 * n
         scale = np.abs(w).max()
         np.testing.assert_allclose(w, np.linalg.eigvalsh(A), atol=1e-14 * n * scale)
         np.testing.assert_allclose(V.T @ V, np.eye(n), atol=1e-14 * n)
         np.testing.assert_allclose(V * w @ V.T, A, atol=1e-14 * n * scale)
 
 
-@pytest.mark.parametrize("A", [np.zeros((3, 3)), np.eye(3), np.ones((3, 3))])
-def test_eigh_small_of_repeated_eigenvalues(A: np.ndarray) -> None:
-    w, V = np.zeros(3), np.zeros((3, 3))
-    linalg.eigh_small(A.copy(), 3, w, V)
-    np.testing.assert_allclose(V * w @ V.T, A, atol=1e-15)
-    np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-15)
+@pytest.mark.parametrize(
+    "A",
+    [
+        *(np.zeros((3, 3)), np.eye(3), np.ones((3, 3)), np.ones((6, 6))),
+        *(np.diag([2.0, 1.0, 2.0]), np.kron(np.eye(2), np.ones((2, 2))), 1e-30 * np.eye(2)),
+        np.eye(5, k=1) + np.eye(5, k=-1),
+    ],
+)
+def test_eigh_small_of_repeated_eigenvalues_and_zeros(A: np.ndarray) -> None:
+    n = len(A)
+    e, w, V = np.zeros(n), np.zeros(n), np.zeros((n, n))
+    linalg.eigh_small(A, n, e, w, V)
+    np.testing.assert_allclose(V * w @ V.T, A, rtol=1e-14, atol=2e-15)
+    np.testing.assert_allclose(V.T @ V, np.eye(n), atol=2e-15)
+    np.testing.assert_allclose(w, np.linalg.eigvalsh(A), rtol=1e-14, atol=2e-15)
+
+
+def test_eigh_small_ends_where_there_is_no_answer() -> None:
+    for bad in (np.nan, np.inf):
+        e, w, V = np.zeros(4), np.zeros(4), np.zeros((4, 4))
+        linalg.eigh_small(np.full((4, 4), bad), 4, e, w, V)
+        assert not np.isfinite(w).any()
+    assert linalg.eigh_small(np.zeros((0, 0)), 0, np.zeros(0), np.zeros(0), np.zeros((0, 0))) == 0

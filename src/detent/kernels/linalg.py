@@ -143,7 +143,7 @@ def _reflect(i: int, e: Floats, V: Floats) -> float:
     h = s + f * f - f * e[i]
     V[i, i - 1] = f - e[i]
     half = 0.0
-    for j in range(i):  # V P V = V - u p^T - p u^T, with p in e
+    for j in range(i):  # P V P = V - u p^T - p u^T, with p in e
         s = 0.0
         for k in range(i):
             s += V[j, k] * V[i, k]
@@ -196,7 +196,7 @@ def _ql_step(l: int, m: int, n: int, w: Floats, e: Floats, V: Floats) -> None:
         f, b = s * e[i], c * e[i]
         r = math.sqrt(f * f + g * g)
         e[i + 1] = r
-        if r == 0.0:  # the shift is an eigenvalue: the block falls apart here
+        if r == 0.0:  # by underflow: let the block fall apart here
             w[i + 1] -= p
             e[m] = 0.0
             return
@@ -221,9 +221,9 @@ def eigh_small(A: Floats, n: int, e: Floats, w: Floats, V: Floats) -> int:
 
     .. math:: A = V \, \mathrm{diag}(w) \, V^T
 
-    Householder's tridiagonal form, then implicit QL (Bowdler, Martin, Reinsch and Wilkinson
-    1968), until what is left is round-off of the largest entry. Only the lower triangle of
-    ``A`` is read; ``e`` (n) is workspace.
+    Householder's tridiagonal form, then implicit QL [Dubrulle68], until what is left beside
+    the diagonal is round-off of the largest entry. That is to be above 1e-140, for its square
+    to be a number. Only the lower triangle of ``A`` is read; ``e`` (n) is workspace.
     """
     if n == 0:
         return 0

@@ -1,8 +1,8 @@
 r"""What a mechanism does to the hand that holds one of its links: torques and constraints.
 
 The hand's twist has k rows in the motion subspace of the device, and the mechanism may move
-it in fewer: by its build, or in a singular pose. With the inertia D of the mechanism and M of
-the held link, both in the frame of the rows of :math:`J_h` (errata to TH 5.2),
+it in fewer: by its build, or in a singular pose. With the inertia D of the mechanism, and that
+of the held link, M, in the frame of the rows of :math:`J_h` (errata to TH 5.2),
 
 .. math:: \dot x = J_h \dot q, \qquad \Lambda_h^{-1} = J_h D^{-1} J_h^T, \qquad M = L L^T,
           \qquad W = L^T \Lambda_h^{-1} L = U \, \mathrm{diag}(\sigma) \, U^T
@@ -15,8 +15,10 @@ The SVD of TH 5.8 is not needed: :math:`F = L^{-T} U_r` and :math:`C = U_r^T L^T
 and TH 5.7 becomes `map_torques`. Kinematic loops are in :math:`D^{-1}`, if it is that of the
 mechanism with its loops closed.
 
-Limitations. When the rank changes, so do the wrench and the constraints, at once: a torque
-at the lost direction of a singularity needs a force of up to 1/s there. The hysteresis counts
+Near a singularity the wrench of a torque along the direction that is being lost grows with
+1/s. It is faded out over the band of the hysteresis; outside that band J# is exact.
+
+Limitations. When the rank changes, so do the constraints, at once. The hysteresis counts
 directions; it does not follow them. Two of them that cross within its band, one free and one
 constrained, change places.
 """
@@ -54,6 +56,7 @@ class MappingWork(Struct):
     W: Floats  # [6, 6] Λ_h⁻¹ weighted by it
     sigma: Floats  # [6] if not whole: its eigenvalues, ascending
     U: Floats  # [6, 6] columns: and its eigenvectors
+    share: Floats  # [6] how much of a torque along each reaches the hand
     N: Floats  # [6, 6] columns: the wrenches of topological constraint
     E: Floats  # [6, 6] columns: the same as an orthonormal basis, where it is asked for
     S: Floats  # [6, 6] scratch
@@ -71,6 +74,7 @@ def mapping_work() -> MappingWork:
         W=np.zeros((_TWIST, _TWIST)),
         sigma=np.zeros(_TWIST),
         U=np.zeros((_TWIST, _TWIST)),
+        share=np.zeros(_TWIST),
         N=np.zeros((_TWIST, _TWIST)),
         E=np.zeros((_TWIST, _TWIST)),
         S=np.zeros((_TWIST, _TWIST)),
@@ -100,29 +104,34 @@ def _means_show_it(mobility: Floats, M: Floats, k: int, least: float, work: Mapp
         for j in range(k):
             s += mobility[i, j] * M[i, j]
         trace += s
+    scale = k / trace
     for i in range(k):
         root = C[i, i] * L[i, i]
-        g *= root * root * k / trace
+        g *= root * root * scale
     bound = 2.0 * least / (1.0 + least * least)
     return trace > k * ROUND_OFF and g > bound * bound
 
 
 @kernel
 def _weight(mobility: Floats, k: int, work: MappingWork) -> float:
-    r"""The lower triangle of :math:`W = L^T \Lambda_h^{-1} L`; its trace."""
+    r"""Weight the mobility, :math:`W = L^T \Lambda_h^{-1} L`; the trace.
+
+    L is zero above its diagonal, so rows of full length do no harm, and one instruction
+    serves several columns.
+    """
     L, T, W = work.L, work.T, work.W
     for i in range(k):
-        for j in range(k):
+        for j in range(_TWIST):
             T[i, j] = 0.0
         for m in range(k):
-            for j in range(m + 1):
+            for j in range(_TWIST):
                 T[i, j] += mobility[i, m] * L[m, j]
     trace = 0.0
     for i in range(k):
-        for j in range(i + 1):
+        for j in range(_TWIST):
             W[i, j] = 0.0
         for m in range(i, k):
-            for j in range(i + 1):
+            for j in range(_TWIST):
                 W[i, j] += L[m, i] * T[m, j]
         trace += W[i, i]
     return trace
@@ -130,9 +139,12 @@ def _weight(mobility: Floats, k: int, work: MappingWork) -> float:
 
 @kernel
 def _shift_shows_it(k: int, least: float, trace: float, work: MappingWork) -> bool:
-    r"""Whether every s exceeds ``least`` by a Cholesky factorisation, which W may just miss.
+    r"""Whether a shifted Cholesky factorisation shows that every s exceeds ``least``.
 
     .. math:: W - \ell^2 \|W\|_F I \succ 0 \;\Rightarrow\; \sigma_{min} > \ell^2 \sigma_{max}
+
+    Dearer than `_means_show_it`, but not misled by a light handle on a heavy mechanism, whose
+    σ are apart: it misses at most a factor of :math:`k^{1/4}` in s.
     """
     W, S = work.W, work.S
     squares = 0.0
@@ -155,7 +167,7 @@ def rank_of(sigma: Floats, k: int, enter: float, leave: float, previous_rank: in
               s_i = \sqrt{\sigma_i / \sigma_{max}}
 
     The r nearest to the previous one. So a direction becomes constrained below ``enter`` and
-    free above ``leave``, and noise of less than half that band cannot change the rank twice.
+    free above ``leave``, and noise of less than half that band cannot make the rank chatter.
     Without a previous rank (negative), the threshold is the geometric mean of the two.
 
     If no σ exceeds `ROUND_OFF`, the hand feels a million million times the inertia of the held
@@ -173,6 +185,27 @@ def rank_of(sigma: Floats, k: int, enter: float, leave: float, previous_rank: in
 
 
 @kernel
+def _fade(k: int, enter: float, leave: float, work: MappingWork) -> None:
+    r"""Which part of a torque along each direction reaches the hand, to ``work.share``.
+
+    .. math:: w = 3 t^2 - 2 t^3, \qquad t = \frac{s - s_{enter}}{s_{leave} - s_{enter}}
+
+    A wrench that grows with 1/s must not vanish at once where its direction is given up.
+    """
+    sigma, share = work.sigma, work.share
+    for i in range(k):
+        share[i] = 0.0
+        if not sigma[k - 1] > ROUND_OFF:
+            continue
+        s = math.sqrt(max(sigma[i], 0.0) / sigma[k - 1])
+        if s >= leave:
+            share[i] = 1.0
+        elif s > enter:
+            t = (s - enter) / (leave - enter)
+            share[i] = t * t * (3.0 - 2.0 * t)
+
+
+@kernel
 def weigh(
     mobility: Floats,
     M: Floats,
@@ -187,9 +220,8 @@ def weigh(
     .. math:: W = L^T \Lambda_h^{-1} L = U \, \mathrm{diag}(\sigma) \, U^T
 
     TH 5.7 needs a numerical rank (errata to TH 5.23); `rank_of` says how it is decided, with
-    0 < ``enter`` ≤ ``leave`` < 1. Tolerances below 1e-7 are round-off, because the σ are the
-    squares. Where two bounds show that the rank is full, in the frame of any M, there is no
-    spectrum, and M does not matter.
+    0 < ``enter`` ≤ ``leave`` < 1. Below 1e-7 is round-off, because the σ are squares. Where one
+    of two bounds shows that the rank is full, the spectrum is not computed.
 
     ``mobility`` and ``M`` are symmetric. The result is `NO_RANK` for what is not finite and
     for an M that is not positive definite: then `map_torques` yields NaN, not a wrong wrench.
@@ -199,21 +231,18 @@ def weigh(
         return 0
     if cholesky_factor(M, k, work.L) < k:
         return NO_RANK
-    # the tolerance that decides the last direction; one that was constrained needs the spectrum
-    least = math.sqrt(enter * leave) if previous_rank < 0 else enter
-    whole = (previous_rank < 0 or previous_rank >= k) and (
-        cholesky_factor(mobility, k, work.C) == k
-    )
-    if whole and _means_show_it(mobility, M, k, least, work):
+    whole = cholesky_factor(mobility, k, work.C) == k
+    if whole and _means_show_it(mobility, M, k, leave, work):
         work.whole[0] = 1
         return k
     trace = _weight(mobility, k, work)
     if not abs(trace) < math.inf:
         return NO_RANK
-    if whole and _shift_shows_it(k, least, trace, work):
+    if whole and _shift_shows_it(k, leave, trace, work):
         work.whole[0] = 1
         return k
     eigh_small(work.W, k, work.y, work.sigma, work.U)
+    _fade(k, enter, leave, work)
     return rank_of(work.sigma, k, enter, leave, previous_rank)
 
 
@@ -256,11 +285,13 @@ def map_torques(k: int, rank: int, work: MappingWork, a: Floats, out: Floats) ->
             s += L[j, i] * a[j]
         y[i] = s
         z[i] = 0.0
-    for j in range(k - rank, k):
+    for j in range(k):
+        if work.share[j] == 0.0:
+            continue
         s = 0.0
         for i in range(k):
             s += U[i, j] * y[i]
-        s /= work.sigma[j]
+        s *= work.share[j] / work.sigma[j]
         for i in range(k):
             z[i] += s * U[i, j]
     for i in range(k):
@@ -288,7 +319,7 @@ def constraint_directions(k: int, rank: int, work: MappingWork) -> int:
     others again in millimetres.
     """
     L, U, N = work.L, work.U, work.N
-    if rank < 0 or work.whole[0]:
+    if rank < 0:
         return 0
     count = k - rank
     for i in range(k):
