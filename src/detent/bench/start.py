@@ -24,7 +24,7 @@ print(json.dumps([imported - began, time.perf_counter() - began]))
 
 def bench_start(quick: bool) -> Numbers:
     """Import, warm first tick and (unless quick) cold compile, in processes of their own."""
-    warm = [first_tick({}) for _ in range(3)]
+    warm = [first_tick({}) for _ in range(1 if quick else 3)]
     numbers: Numbers = {
         "import_s": statistics.median(import_ for import_, _ in warm),
         "warm_first_tick_s": statistics.median(tick for _, tick in warm),
