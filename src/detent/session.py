@@ -198,8 +198,7 @@ class Session:
         """The 99 % cost of a tick at the start, with a collision of 16 contacts in it [ns]."""
         scratch = self.prepare(hand, rate, ring=PREFLIGHT_TICKS).servo
         time_ticks(scratch, 10)
-        scratch.clock.compute[:] = 0
-        time_ticks(scratch, PREFLIGHT_TICKS)
+        slow = min(self._slow_tick(scratch) for _ in range(3))  # other jobs may be in the way
         rng = np.random.default_rng(0)
         scratch.rows.hit_jac[:16] = rng.standard_normal((16, scratch.scene.nv))
         scratch.rows.hit_tangent[:16] = rng.standard_normal((16, 2, scratch.scene.nv))
@@ -207,7 +206,13 @@ class Session:
         scratch.rows.hit_restitution[:16] = 0.5
         scratch.motion.velocity[:] = rng.standard_normal(scratch.scene.nv)
         collision = time_collision(scratch, 16, 200)
-        return 1e3 * percentile(scratch.clock.compute, 0.99) + collision
+        return slow + collision
+
+    def _slow_tick(self, servo: Servo) -> float:
+        """The 99 % cost of a few ticks [ns]."""
+        servo.clock.compute[:] = 0
+        time_ticks(servo, PREFLIGHT_TICKS)
+        return 1e3 * percentile(servo.clock.compute, 0.99)
 
     def describe(
         self, hand: Hand | None = None, rate: float | None = None, notes: list[str] | None = None
@@ -228,6 +233,12 @@ class Session:
         if hand is not None:
             out["hand"] = _plain(hand)
         return out
+
+    def holding(self, held: str, qpos: np.ndarray, qvel: np.ndarray) -> Session:
+        """The same session with the hand at another link, going on from a configuration."""
+        other = copy.copy(self)
+        other.world = self.world.holding(held).placed(qpos, qvel)
+        return other
 
     def changed(self, **contact: Any) -> Session:
         """The same session with other contact properties."""

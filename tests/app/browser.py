@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.actions.pointer_actions import PointerActions
@@ -98,6 +99,20 @@ class Page:
         chain = ActionChains(self.browser).click(field)
         chain.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL)
         chain.send_keys(f"{value:g}", Keys.ENTER).perform()
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a list; the page may be rebuilt at any time."""
+
+        def chosen() -> bool:
+            try:
+                self._field(label, "@aria-haspopup='listbox'").click()
+                self.wait_for_frames()
+                self.browser.find_element(By.XPATH, f"//*[@role='option'][.='{option}']").click()
+            except WebDriverException:
+                return False
+            return True
+
+        wait_for(f"{option!r} in the list {label!r}", chosen)
 
     def node(self, name: str) -> np.ndarray | None:
         """Position and quaternion (7,) of a node in page units."""

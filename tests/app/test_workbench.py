@@ -33,10 +33,10 @@ WALL = 0.08  # [m] the right wall of the peg-in-hole world
 class Playing:
     """A workbench in a process of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: str = CODE) -> None:
         environment = {**os.environ, "PYTHONPATH": str(SRC)}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", CODE],
+            [sys.executable, "-c", code],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

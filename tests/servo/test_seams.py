@@ -119,6 +119,23 @@ def test_a_corner_pushes_back_in_both_directions(corner: str) -> None:
     )
 
 
+@pytest.mark.parametrize("depth", [1e-5, 2e-4, 1e-3])
+def test_the_vertex_of_a_corner_of_abutting_boxes_keeps_all_its_walls(depth: float) -> None:
+    """There a contact point lies beyond two ends of the floor at once."""
+    walls = (
+        '<geom type="box" size=".1 .1 .01" pos="0 0 -.01"/>'
+        '<geom type="box" size=".01 .1 .1" pos=".11 0 .1"/>'
+        '<geom type="box" size=".1 .01 .1" pos="0 .11 .1"/>'
+    )
+    box = '<body name="box"><freejoint/><geom type="box" size=".02 .015 .01" mass="2"/></body>'
+    pose = [0.08 + depth, 0.085 + depth, 0.01 - depth, 1.0, 0.0, 0.0, 0.0]
+    ready = start(loose(World.from_string(scene(walls + box)).placed(pose)))
+    advance(ready, 1)
+    rows = ready.servo.rows
+    normals = np.abs(rows.jac[: int(rows.tally[0]), :3]).round(6)
+    assert [int((normals[:, k] == 1.0).sum()) for k in range(3)] == [4, 4, 4]
+
+
 def test_the_peg_in_hole_can_be_entered_and_leaned_against() -> None:
     """Its floor is made of boxes; the walls of the hole must stay."""
     world = World.builtin("peg-in-hole").placed([0.0, -0.07, 0.0])

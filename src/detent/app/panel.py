@@ -16,6 +16,7 @@ from detent.assembly import fill_contact, fill_hand
 from detent.hands import Impedance
 from detent.servo.live import Live, Status
 from detent.world.contact import Contact
+from detent.world.world import World
 
 # label, field of Contact, least and largest value, step
 CONTACT_SLIDERS = (
@@ -44,9 +45,11 @@ class Panel:
         self._live, self._contact, self._grip = live, contact, grip
         self._pull, self._readings = pull, readings
         self._said_scripted = True
-        gui = server.gui
+        self.wanted_link: str | None = None  # chosen by somebody, instead of the held one
+        gui = self._gui = server.gui
         gui.add_html(_TITLE)
-        with gui.add_folder("Hand"):
+        self._hand_folder = gui.add_folder("Hand")
+        with self._hand_folder:
             self._scripted = self._add_hand(gui)
         with gui.add_folder("Contact"):
             for label, field, least, most, step in CONTACT_SLIDERS:
@@ -55,6 +58,21 @@ class Panel:
             self._table = gui.add_html("")
         with gui.add_folder("Plots"):
             self._charts = Charts(server, readings)
+
+    def offer_links(self, world: World) -> None:
+        """Let a person choose which link of the tool to hold, if it has several."""
+        links = tuple(world.body_name(body) for body in world.tool_bodies)
+        if len(links) < 2:
+            return
+        held = world.body_name(world.held)
+        with self._hand_folder:
+            choice = self._gui.add_dropdown("Held link", links, initial_value=held)
+
+        async def chosen(event: viser.GuiEvent[viser.GuiDropdownHandle[str]]) -> None:
+            if event.target.value != held:
+                self.wanted_link = event.target.value
+
+        choice.on_update(chosen)
 
     def refresh(self) -> None:
         """Show the newest numbers."""
@@ -135,6 +153,7 @@ def table(status: Status, readings: Readings) -> str:
         "hand": ("Hand", f"{hand:.2f} N"),
         "state": ("State", now.state),
         "contacts": ("Contacts", f"{now.contacts}"),
+        "constraints": ("Constraints", f"{now.constraints}"),
         "depth": ("Depth", f"{1e3 * now.depth:.2f} mm"),
         "rate": ("Rate", f"{status.rate:.0f} Hz"),
         "lateness": ("Late, p99", f"{status.lateness_p99:.0f} µs"),

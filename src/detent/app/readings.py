@@ -25,6 +25,7 @@ class Moment(NamedTuple):
     hand: np.ndarray  # (3,) [N] mean force of the hand on the device
     peak: float  # [N] largest force of the world in one tick: an impulse over a tick
     contacts: int
+    constraints: int  # directions in which the held link cannot follow the hand
     state: str
     depth: float  # [m]
     bounded: bool  # whether the step bounded a contact's gains
@@ -41,7 +42,7 @@ class Readings:
         self.altered = 0  # ticks that the force path changed
         self.peak = 0.0  # [N] since the start
         self.travel = 0.0  # [m] of the hand point since the start
-        self.moment = Moment(np.zeros(3), np.zeros(3), 0.0, 0, STATES[FREE], 0.0, False)
+        self.moment = Moment(np.zeros(3), np.zeros(3), 0.0, 0, 0, STATES[FREE], 0.0, False)
         self.arrows = np.zeros((2, 3))  # [N] environment, hand
 
     def refresh(self, since: float) -> None:
@@ -87,6 +88,7 @@ def summary(rows: np.ndarray) -> Moment:
         hand=rows["hand_wrench"][:, :3].mean(axis=0),
         peak=float(length(environment).max()),
         contacts=int(rows["contacts"][-1]),
+        constraints=int(rows["constraints"][-1]),
         state=STATES[1] if rows["collisions"].any() else STATES[int(rows["state"][-1])],
         depth=float(max(rows["depth"][-1], 0.0)),
         bounded=bool(rows["bounded"].any()),

@@ -19,10 +19,12 @@ from detent.app.server import PageServer
 from detent.app.stage import Stage, set_stage
 from detent.app.status import StatusLine, first_line, last_line
 from detent.app.stopper import Stopper
+from detent.assembly import MOST_DAMPING, MOST_STIFFNESS, bound
 from detent.checks import positive
+from detent.coupling.gains import block_inertia
 from detent.hands import Impedance
 from detent.servo.live import Live, Status
-from detent.servo.start import inertia_from
+from detent.servo.start import inertia_from, inverse_within
 from detent.session import Session
 
 FRAME = 1.0 / 60.0  # [s]
@@ -46,12 +48,17 @@ class Workbench:
         self._picture = Picture(server, stage)
         self._arrows = ForceArrows(server, stage)
         self._handle = Handle(server, stage, self._picture.tool_meshes, self.pull.take)
-        self._panel = Panel(
-            server, live, session.contact, grip(session, stage), self.pull, self.readings
-        )
+        hand = grip(session, stage, live.rate)
+        self._panel = Panel(server, live, session.contact, hand, self.pull, self.readings)
+        self._panel.offer_links(session.world)
         dress(server, session.world.name)
         self._watched = False  # whether a page is open
         self._panel_due = 0.0
+
+    @property
+    def wanted_link(self) -> str | None:
+        """The link that the hand shall hold instead, once somebody chose one."""
+        return self._panel.wanted_link
 
     def frame(self, now: float, step: float) -> None:
         """Lead the hand, and show where everything is.
@@ -113,24 +120,66 @@ def play(
     screen, stopper = StatusLine(), Stopper()
     with stopper.listening():
         try:
-            stage = set_stage(session)
             server = PageServer(host, port)
             try:
-                with session.live(rate, grip(session, stage), realtime, record) as live:
-                    bench = Workbench(session, live, stage, server)
-                    stopper.gentle = True
-                    screen.say(first_line(session.world.name, server.url))
-                    if open_browser:
-                        webbrowser.open(server.url)
-                    run(bench, live, screen, stopper.stop, seconds)
-                    live.stop()
-                    screen.say(last_line(live.status(), bench.readings))
-                    return live.status()
+                screen.say(first_line(session.world.name, server.url))
+                if open_browser:
+                    webbrowser.open(server.url)
+                began = time.monotonic()
+                while True:
+                    left = None if seconds is None else seconds - (time.monotonic() - began)
+                    status, session, again = hold(
+                        session, server, screen, stopper, rate, realtime, record, left
+                    )
+                    if not again:
+                        return status
+                    record = another(record)
             finally:
                 server.stop()
         except KeyboardInterrupt:
             screen.say("stopped before the start")
             return None
+
+
+def hold(
+    session: Session,
+    server: PageServer,
+    screen: StatusLine,
+    stopper: Stopper,
+    rate: float,
+    realtime: bool,
+    record: str | Path | None,
+    seconds: float | None,
+) -> tuple[Status, Session, bool]:
+    """Play until the end, or until another link shall be held.
+
+    Returns how the servo did, the session to go on with, and whether to go on.
+    """
+    stage = set_stage(session)
+    server.scene.reset()
+    server.gui.reset()
+    with session.live(rate, grip(session, stage, rate), realtime, record) as live:
+        bench = Workbench(session, live, stage, server)
+        stopper.gentle = True
+        run(bench, live, screen, stopper.stop, seconds)
+        live.stop()
+        status, link = live.status(), bench.wanted_link
+    if link is None or stopper.stop.is_set():
+        screen.say(last_line(status, bench.readings))
+        return status, session, False
+    screen.say(f"the hand now holds {link!r}")
+    return status, session.holding(link, *live.configuration()), True
+
+
+def another(record: str | Path | None) -> Path | None:
+    """The next free name for a trace: trace.arrow, trace-2.arrow, …"""
+    if record is None:
+        return None
+    path = Path(record)
+    stem, _, number = path.stem.rpartition("-")
+    if not (stem and number.isdigit()):
+        stem, number = path.stem, "1"
+    return path.with_name(f"{stem}-{int(number) + 1}{path.suffix}")
 
 
 def run(
@@ -140,14 +189,14 @@ def run(
     stop: threading.Event,
     seconds: float | None,
 ) -> None:
-    """Frame after frame, until told to stop, the time is over, or the servo has a fault."""
+    """Frame after frame, until told to stop, time is over, another link is wanted, or a fault."""
     began = last = time.monotonic()
     while live.running and not stop.wait(max(0.0, last + FRAME - time.monotonic())):
         now = time.monotonic()
         bench.frame(now - began, now - last)
         screen.refresh(live, bench.readings)
         last = now
-        if seconds is not None and now - began >= seconds:
+        if bench.wanted_link is not None or (seconds is not None and now - began >= seconds):
             return
 
 
@@ -165,12 +214,21 @@ def dress(server: PageServer, world: str) -> None:
     server.gui.main_panel.set_width(PANEL_WIDTH)
 
 
-def grip(session: Session, stage: Stage) -> Impedance:
-    """A hand that moves tool and device together as one well-damped oscillator."""
+def grip(session: Session, stage: Stage, rate: float) -> Impedance:
+    """A hand that moves tool and device together as one well-damped oscillator.
+
+    Its gains are bounded by what the step can hold, as those of a coupling are.
+    """
     at_hand = inertia_from(stage.start.mobility, stage.start.mask)
     mask = stage.free.astype(float)
-    both = np.diag(at_hand + session.device.inertia(at_hand, mask))
-    moved = [both[part][stage.free[part]] for part in (slice(0, 3), slice(3, 6))]
-    mass, inertia = (float(one.mean()) if one.size else 0.0 for one in moved)
-    k, b = GRIP_FREQUENCY**2, 2.0 * GRIP_RATIO * GRIP_FREQUENCY
-    return Impedance(k * mass, b * mass, k * inertia, b * inertia)
+    device = session.device.inertia(at_hand, mask)
+    mobility = inverse_within(device, mask)
+    both = block_inertia(stage.start.mobility, mask) + block_inertia(mobility, mask)
+    gains = []
+    for part in (slice(0, 3), slice(3, 6)):
+        size = np.full(3, both[part].max())
+        k, b = GRIP_FREQUENCY**2 * size, 2.0 * GRIP_RATIO * GRIP_FREQUENCY * size
+        k *= bound(k, mobility[part, part], MOST_STIFFNESS * rate**2)
+        b *= bound(b, mobility[part, part], MOST_DAMPING * rate)
+        gains += [float(k[0]), float(b[0])]
+    return Impedance(gains[0], gains[1], gains[2], gains[3])

@@ -51,7 +51,7 @@ class Page:
     @contextmanager
     def playing(self, rate: float, realtime: bool) -> Iterator[Live]:
         """The session live on the page, as `detent play` does it, on a thread of its own."""
-        hand, stop = grip(self._session, self._stage), threading.Event()
+        hand, stop = grip(self._session, self._stage, rate), threading.Event()
         self._server.gui.reset()
         self._server.scene.reset()
         with patient(lambda: self._session.live(rate, hand, realtime)) as live:

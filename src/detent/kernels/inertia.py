@@ -36,6 +36,7 @@ class Inertia(Struct):
     colind: Ints
     LD: Floats  # L, with Δ on its diagonal
     diaginv: Floats  # [nv] 1/Δ
+    root: Floats  # [nv] its square root
     closed: Indices  # [1] how many rows of Q
     Q: Floats  # [closures, nv] whitened, orthonormal
     R: Floats  # [closures, closures] lower: the kept closures in terms of Q
@@ -53,6 +54,7 @@ def make_inertia(rownnz: Ints, rowadr: Ints, colind: Ints, closures: int = 0) ->
         colind=colind,
         LD=np.zeros(len(colind)),
         diaginv=np.zeros(nv),
+        root=np.zeros(nv),
         closed=np.zeros(1, np.int64),
         Q=np.zeros((closures, nv)),
         R=np.zeros((closures, closures)),
@@ -82,6 +84,7 @@ def factor_inertia(M: Floats, inertia: Inertia) -> bool:
             return False
         inverse = 1.0 / LD[diagonal]
         diaginv[k] = inverse
+        inertia.root[k] = math.sqrt(inverse)
         for a in range(diagonal - 1, start - 1, -1):
             i = colind[a]
             factor = LD[a] * inverse
@@ -149,7 +152,7 @@ def whiten(inertia: Inertia, x: Floats) -> None:
     """
     _solve_transposed(inertia, x)
     for k in range(inertia.nv):
-        x[k] *= math.sqrt(inertia.diaginv[k])
+        x[k] *= inertia.root[k]
     if inertia.closed[0] > 0:
         project_on_closures(inertia, x)
 
@@ -163,7 +166,7 @@ def whiten_rows(inertia: Inertia, m: int, N: Floats) -> None:
             j, factor = colind[a], LD[a]
             for i in range(m):
                 N[i, j] -= factor * N[i, k]
-        factor = math.sqrt(inertia.diaginv[k])
+        factor = inertia.root[k]
         for i in range(m):
             N[i, k] *= factor
     if inertia.closed[0] > 0:
@@ -180,7 +183,7 @@ def unwhiten(inertia: Inertia, x: Floats) -> None:
     After `whiten` of a row j it gives :math:`D_c^{-1} j^T`.
     """
     for k in range(inertia.nv):
-        x[k] *= math.sqrt(inertia.diaginv[k])
+        x[k] *= inertia.root[k]
     _solve_unit_lower(inertia, x)
 
 
@@ -195,7 +198,7 @@ def whiten_velocity(inertia: Inertia, x: Floats) -> None:
         s = x[k]
         for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
             s += LD[a] * x[colind[a]]
-        x[k] = s / math.sqrt(inertia.diaginv[k])
+        x[k] = s / inertia.root[k]
 
 
 @kernel

@@ -155,6 +155,10 @@ class Live:
                 wanted -= len(chunk)
         return np.concatenate(chunks[::-1])
 
+    def configuration(self) -> tuple[np.ndarray, np.ndarray]:
+        """qpos and qvel where the servo stopped."""
+        return self._servo.scene.qpos.copy(), self._servo.scene.qvel.copy()
+
     def histogram(self) -> np.ndarray:
         """Ticks per microsecond of lateness."""
         return self._servo.clock.lateness.copy()

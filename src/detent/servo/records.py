@@ -139,7 +139,7 @@ class Scene(Struct):
     model: int  # addresses
     data: int
     nv: int
-    features: np.ndarray  # (5,) ntendon, nu, gravity on, joint damping, hand never singular
+    features: np.ndarray  # (6,) tendons, actuators, gravity, joint damping, never singular, passive
     qpos: np.ndarray
     qvel: np.ndarray
     passive: np.ndarray  # qfrc_passive

@@ -39,6 +39,7 @@ def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scen
                 int(gravity_on),
                 int(model.dof_damping.any()),
                 int(never_singular(model, world.held, world.tool_dofs)),
+                int(has_passive(model)),
             ],
             np.int64,
         ),
@@ -145,6 +146,19 @@ def static_bounds(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarra
             bounds[g] = np.concatenate([data.geom_xpos[g] - reach, data.geom_xpos[g] + reach])
             upright[g] = np.allclose(turn, turn.round(), atol=1e-12)
     return bounds, upright
+
+
+def has_passive(model: mujoco.MjModel) -> bool:
+    """Whether springs, dampers, compensated weight, tendons, actuators or a fluid act."""
+    return bool(
+        model.jnt_stiffness.any()
+        or model.dof_damping.any()
+        or model.body_gravcomp.any()
+        or model.ntendon
+        or model.nu
+        or model.opt.density
+        or model.opt.viscosity
+    )
 
 
 def never_singular(model: mujoco.MjModel, held: int, dofs: np.ndarray) -> bool:

@@ -38,10 +38,12 @@ from detent.servo.records import (
 from detent.world.bridge import (
     mj_collision,
     mj_comPos,
+    mj_comVel,
     mj_fwdActuation,
     mj_fwdVelocity,
     mj_kinematics,
     mj_makeM,
+    mj_rne,
     mj_tendon,
     mj_transmission,
 )
@@ -63,13 +65,18 @@ def update_physics(sc: Scene, mo: Motion, step: float) -> None:
     mj_collision(sc.model, sc.data)
     if sc.features[1] > 0:
         mj_transmission(sc.model, sc.data)
-    mj_fwdVelocity(sc.model, sc.data)
+    if sc.features[5] != 0:
+        mj_fwdVelocity(sc.model, sc.data)
+    else:  # nothing passive: what is left of it
+        mj_comVel(sc.model, sc.data)
+        mj_rne(sc.model, sc.data, 0, sc.bias.ctypes.data)
     if sc.features[1] > 0:
         mj_fwdActuation(sc.model, sc.data)
     factor_inertia(sc.M, mo.inertia)
     if sc.features[3] == 0:
         copy_vector(mo.inertia.LD, mo.damped.LD)
         copy_vector(mo.inertia.diaginv, mo.damped.diaginv)
+        copy_vector(mo.inertia.root, mo.damped.root)
         return
     rowadr, rownnz = mo.inertia.rowadr, mo.inertia.rownnz
     for i in range(sc.nv):  # D + T·C: implicit joint damping
@@ -209,6 +216,7 @@ def is_seam(sc: Scene, rows: Rows, r: int, scratch: np.ndarray) -> bool:
         for k in range(3):
             n[k] = outward * rows.normal[r, k]
             p[k] = rows.point[r, k] + n[k] * (0.5 * abs(rows.separation[r]) + SEAM_STEP)
+        keep_on_face(sc, face, n, p)
         covered = False
         for i in range(sc.seam_start[face], sc.seam_start[face + 1]):
             other = sc.seam_geom[i]
@@ -220,6 +228,26 @@ def is_seam(sc: Scene, rows: Rows, r: int, scratch: np.ndarray) -> bool:
             if not in_static_box(sc, face, p):
                 return True
     return False
+
+
+@kernel
+def keep_on_face(sc: Scene, box: int, n: np.ndarray, p: np.ndarray) -> None:
+    """Move a point above a face sideways, off the edges of the face and onto it.
+
+    At an edge or a corner, where several geoms meet, it would lie in all of them.
+    """
+    R, centre, half = sc.geom_xmat[box], sc.geom_xpos[box], sc.geom_size[box]
+    for axis in range(3):
+        if abs(R[axis] * n[0] + R[3 + axis] * n[1] + R[6 + axis] * n[2]) > 0.5:
+            continue
+        local = 0.0
+        for k in range(3):
+            local += R[3 * k + axis] * (p[k] - centre[k])
+        room = max(half[axis] - 2.0 * SEAM_STEP, 0.0)
+        beyond = local - min(max(local, -room), room)
+        if beyond != 0.0:
+            for k in range(3):
+                p[k] -= beyond * R[3 * k + axis]
 
 
 @kernel

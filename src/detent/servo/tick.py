@@ -124,7 +124,8 @@ def record_forces(de: Device, rows: Rows, tool_tree: int, touch: float, row: np.
     for r in range(rows.tally[0]):
         if rows.separation[r] <= touch and row_group(rows, r) == root:
             touching += 1
-            depth = max(depth, -rows.separation[r])
+            if rows.geom[r, 0] >= 0:  # that of a joint limit may be an angle
+                depth = max(depth, -rows.separation[r])
     row["state"][0] = rows.group_state[root]
     row["contacts"][0] = touching
     row["collisions"][0] = rows.tally[3]

@@ -73,11 +73,7 @@ class World:
             held = _declared_held(self.model, self.tool_bodies)
             point = _declared_point(self.model) if point is None else point
         self.held = tool_id if held is None else _body(self.model, held)
-        if self.model.body_treeid[self.held] not in self.trees:
-            raise SceneError(
-                f"the held body {held!r} is not part of the tool {self.body_name(self.tool)!r}; "
-                f"its bodies: {', '.join(map(self.body_name, self.tool_bodies))}"
-            )
+        self._check_held(held)
         self.point = _point(point, self.model.body_ipos[self.held])
         self.properties = _properties(self.model, properties or {})
         self.qpos, self.qvel, self.ctrl = _start(self.model)
@@ -128,6 +124,21 @@ class World:
     def body_name(self, body: int) -> str:
         """The name of a body, ``#id`` if it has none."""
         return body_name(self.model, body)
+
+    def _check_held(self, held: str | None) -> None:
+        if self.model.body_treeid[self.held] not in self.trees:
+            raise SceneError(
+                f"the held body {held!r} is not part of the tool {self.body_name(self.tool)!r}; "
+                f"its bodies: {', '.join(map(self.body_name, self.tool_bodies))}"
+            )
+
+    def holding(self, held: str, point: Sequence[float] | None = None) -> World:
+        """The same world, held at another link of the tool."""
+        other = copy.copy(self)
+        other.held = _body(self.model, held)
+        other._check_held(held)
+        other.point = _point(point, self.model.body_ipos[other.held])
+        return other
 
     def placed(
         self,
