@@ -228,7 +228,7 @@ class Session:
             "integrator": self.integrator,
             "notes": notes or [],
         }
-        for name in ("contact", "coupling", "device", "force_path"):
+        for name in ("contact", "coupling", "device", "force_path", "baumgarte"):
             out[name] = _plain(getattr(self, name))
         if hand is not None:
             out["hand"] = _plain(hand)

@@ -11,7 +11,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,11 @@ from detent.servo.compile import ALL, compile_stage, compile_stages, missing_sta
 from detent.servo.records import Servo
 
 _MARK = "complete"
+_TEXT = "compiling the servo, once for this version (about a minute)"
 _HELPER = "from detent.warmup import help_compiling; import sys; help_compiling(*sys.argv[1:])"
+
+Progress = Callable[[float], None]
+_told: list[Progress] = []  # who is being told
 
 
 def is_compiled() -> bool:
@@ -54,32 +59,53 @@ def help_compiling(folder: str, *names: str) -> None:
 def warm(servo: Servo) -> None:
     """Compile or load all that ticks of this servo call, and fill its table of stages."""
     missing = missing_stages(servo)
-    helpers = min(len(missing), os.cpu_count() or 1) - 1
-    if helpers > 0:
-        names = [f.__name__ for f in missing]
-        with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, "-c", _HELPER, folder, *names]
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            started = [subprocess.Popen(command, **quiet) for _ in range(helpers)]  # type: ignore[call-overload]
-            try:
-                _compile_unclaimed(missing, servo, Path(folder))
-                for helper in started:
-                    helper.wait()
-            finally:
-                for helper in started:
-                    helper.kill()
+    if missing:
+        with _telling():
+            _compile_on_all_cores(missing, servo)
     compile_stages(servo)
 
 
-def compile_servo(progress: Callable[[float], None] | None = None) -> None:
-    """Compile everything that a session calls, and leave a mark that it is done."""
+def _compile_on_all_cores(missing: list[Any], servo: Servo) -> None:
+    helpers = min(len(missing), os.cpu_count() or 1) - 1
+    with tempfile.TemporaryDirectory() as folder:
+        names = [function.__name__ for function in missing]
+        command = [sys.executable, "-c", _HELPER, folder, *names]
+        quiet = subprocess.DEVNULL
+        started = [
+            subprocess.Popen(command, stdout=quiet, stderr=quiet) for _ in range(max(helpers, 0))
+        ]
+        try:
+            _compile_unclaimed(missing, servo, Path(folder))
+            for helper in started:
+                helper.wait()
+        finally:
+            for helper in started:
+                helper.kill()
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Say that something is compiled: a bar on a terminal, else a line; unless a caller does."""
+    if _told:
+        yield
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        with Bar(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(_TEXT, total=1.0)
+            with reporting(lambda done: bar.update(task, completed=done)):
+                yield
+    else:
+        print(f"detent: {_TEXT}", file=sys.stderr, flush=True)
+        yield
+
+
+@contextmanager
+def reporting(progress: Progress) -> Iterator[None]:
+    """Call *progress* with the fraction of all kernels that are compiled or loaded so far."""
     from numba.core import event
 
-    from detent.hands import Impedance
-    from detent.session import Session
-    from detent.world.world import World
-
-    session = Session(World.builtin("corner"))
     done: set[str] = set()
 
     class Counter(event.Listener):  # type: ignore[misc]
@@ -88,17 +114,29 @@ def compile_servo(progress: Callable[[float], None] | None = None) -> None:
 
         def on_end(self, happening: Any) -> None:
             done.add(str(happening.data["dispatcher"].__name__))
-            if progress is not None:
-                progress(min(len(done) / max(len(KERNELS), 1), 1.0))
+            progress(min(len(done) / max(len(KERNELS), 1), 1.0))
 
     listener = Counter()
     event.register("numba:compile", listener)
+    _told.append(progress)
     try:
+        yield
+    finally:
+        _told.pop()
+        event.unregister("numba:compile", listener)
+
+
+def compile_servo(progress: Progress) -> None:
+    """Compile everything that a session calls, and leave a mark that it is done."""
+    from detent.hands import Impedance
+    from detent.session import Session
+    from detent.world.world import World
+
+    session = Session(World.builtin("corner"))
+    with reporting(progress):
         session.run(0.01, Impedance())
         with session.live(rate=500.0, hand=Impedance()) as live:
             live.view()
             live.pull((0.0, 0.0, 0.0))
-    finally:
-        event.unregister("numba:compile", listener)
     compiled_cache().mkdir(parents=True, exist_ok=True)
     (compiled_cache() / _MARK).touch()

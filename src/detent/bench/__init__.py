@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from detent.bench.contacts import bench_contacts, bench_friction
 from detent.bench.impulse import bench_impulses
+from detent.bench.linkage import bench_linkage
 from detent.bench.live import bench_live
 from detent.bench.memory import bench_memory
 from detent.bench.rounds import Numbers, Progress
@@ -14,7 +15,7 @@ __all__ = ["run_bench"]
 
 # The live part comes last: it locks the memory, and then growth could not be seen.
 PARTS = (
-    *(bench_tick, bench_contacts, bench_friction, bench_impulses),
+    *(bench_tick, bench_contacts, bench_friction, bench_impulses, bench_linkage),
     *(bench_lockstep, bench_start, bench_memory),
 )
 LIVE_SHARE = 0.6  # of the time that all measurements take

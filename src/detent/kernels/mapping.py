@@ -231,7 +231,8 @@ def weigh(
         return 0
     if cholesky_factor(M, k, work.L) < k:
         return NO_RANK
-    whole = cholesky_factor(mobility, k, work.C) == k
+    lost = 0 <= previous_rank < k  # and hardly found again in this tick: to the spectrum
+    whole = not lost and cholesky_factor(mobility, k, work.C) == k
     if whole and _means_show_it(mobility, M, k, leave, work):
         work.whole[0] = 1
         return k

@@ -22,7 +22,10 @@ SPIN_NS = 60_000  # how long before a deadline the loop stops sleeping
 VIEW_HZ = 120.0
 KEEP_SECONDS = 10.0
 #: parameters that a running servo cannot change, and those that may be infinite
-FIXED = ("step", "contact_mode", "coupling", "strategy", "friction", "friction_impacts", "wall")
+FIXED = (
+    *("step", "contact_mode", "coupling", "strategy", "shaping"),
+    *("friction", "friction_impacts", "wall"),
+)
 UNBOUNDED = ("slew", "cap", "limit")
 
 
