@@ -36,7 +36,7 @@ def fill_device(out: records.Device, device: ImpedanceDevice, start: ToolStart) 
     out.seen[:] = start.position
     out.quaternion[:] = start.quaternion
     out.mask[:] = device.mask(start.mask)
-    out.mass[:] = device.inertia(inertia_from(start.mobility, start.mask), out.mask)
+    out.mass[:] = device.inertia(inertia_from(start), out.mask)
     if (np.diag(out.mass)[out.mask > 0.0] <= 0.0).any():
         raise ParameterError(
             "device subspace",
@@ -124,7 +124,7 @@ def fill_hold(p: np.ndarray, outside: str, start: ToolStart, mask: np.ndarray) -
     """The spring that holds the tool in directions that the device cannot move in."""
     beyond = start.mask * (1.0 - mask)
     if outside == "hold" and beyond.any():
-        size = np.diag(inertia_from(start.mobility, start.mask)) * beyond
+        size = np.diag(inertia_from(start)) * beyond
         p["hold_k"] = size * HOLD_FREQUENCY**2
         p["hold_b"] = size * 2.0 * HOLD_FREQUENCY
 
