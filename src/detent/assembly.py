@@ -15,6 +15,7 @@ from detent.kernels.friction import DEADBANDS, LAWS
 from detent.kernels.walls import WALLS
 from detent.servo import records
 from detent.servo.start import ToolStart, inertia_from, inverse_within
+from detent.world.baumgarte import Baumgarte
 from detent.world.contact import METHODS, MODES, SELF_COLLISIONS, STRATEGIES, Contact
 
 HOLD_FREQUENCY = 30.0  # [rad/s] of the spring outside the device's subspace
@@ -36,7 +37,7 @@ def fill_device(out: records.Device, device: ImpedanceDevice, start: ToolStart) 
     out.seen[:] = start.position
     out.quaternion[:] = start.quaternion
     out.mask[:] = device.mask(start.mask)
-    out.mass[:] = device.inertia(inertia_from(start.mobility, start.mask), out.mask)
+    out.mass[:] = device.inertia(inertia_from(start), out.mask)
     if (np.diag(out.mass)[out.mask > 0.0] <= 0.0).any():
         raise ParameterError(
             "device subspace",
@@ -124,7 +125,7 @@ def fill_hold(p: np.ndarray, outside: str, start: ToolStart, mask: np.ndarray) -
     """The spring that holds the tool in directions that the device cannot move in."""
     beyond = start.mask * (1.0 - mask)
     if outside == "hold" and beyond.any():
-        size = np.diag(inertia_from(start.mobility, start.mask)) * beyond
+        size = np.diag(inertia_from(start)) * beyond
         p["hold_k"] = size * HOLD_FREQUENCY**2
         p["hold_b"] = size * 2.0 * HOLD_FREQUENCY
 
@@ -182,6 +183,18 @@ def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
         p["shaping"] = 1
         p["shaping_bias"] = shaping.bias
         p["shaping_damping"] = six("damping", shaping.damping)
+
+
+def fill_closures(p: np.ndarray, baumgarte: Baumgarte, rows: int, notes: list[str]) -> None:
+    """Baumgarte's terms, at half the frequency from which on a step overshoots for ever."""
+    step, ratio = float(p["step"][0]), baumgarte.ratio
+    most = 1.0 / (step * (ratio + np.hypot(ratio, 1.0)))
+    p["closure_alpha"] = min(baumgarte.frequency, most)
+    p["closure_beta"] = ratio
+    if rows and baumgarte.frequency > most:
+        notes.append(
+            f"Baumgarte's frequency was bounded by the step of {1e3 * step:.3g} ms: {most:.4g} 1/s"
+        )
 
 
 def bound(gain: np.ndarray, mobility: np.ndarray, most: float) -> float:

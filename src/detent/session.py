@@ -14,6 +14,7 @@ import numpy as np
 
 from detent.assembly import (
     aim,
+    fill_closures,
     fill_contact,
     fill_coupling,
     fill_device,
@@ -269,8 +270,8 @@ class Session:
         p = np.zeros(1, records.PARAMETERS)
         notes: list[str] = []
         p["step"] = 1.0 / rate
-        p["closure_alpha"], p["closure_beta"] = self.baumgarte.frequency, self.baumgarte.ratio
         p["integrator"] = records.INTEGRATORS.index(self.integrator)
+        fill_closures(p, self.baumgarte, len(closures.h), notes)
         fill_device(device, self.device, start)
         fill_contact(p, self.contact)
         fill_limits(p, self.contact, self.device)

@@ -219,7 +219,7 @@ def grip(session: Session, stage: Stage, rate: float) -> Impedance:
 
     Its gains are bounded by what the step can hold, as those of a coupling are.
     """
-    at_hand = inertia_from(stage.start.mobility, stage.start.mask)
+    at_hand = inertia_from(stage.start)
     mask = stage.free.astype(float)
     device = session.device.inertia(at_hand, mask)
     mobility = inverse_within(device, mask)

@@ -144,15 +144,26 @@ def project_on_closures(inertia: Inertia, x: Floats) -> None:
 
 
 @kernel
-def whiten(inertia: Inertia, x: Floats) -> None:
+def whiten_open(inertia: Inertia, x: Floats) -> None:
     r"""Take a row of a Jacobian, or a force, to where the inertia is the identity.
 
-    .. math:: x \leftarrow (1 - Q^T Q) \Delta^{-1/2} L^{-T} x, \quad
-              x_a^T x_b = j_a D_c^{-1} j_b^T
+    .. math:: x \leftarrow \Delta^{-1/2} L^{-T} x
+
+    As if all loops were open.
     """
     _solve_transposed(inertia, x)
     for k in range(inertia.nv):
         x[k] *= inertia.root[k]
+
+
+@kernel
+def whiten(inertia: Inertia, x: Floats) -> None:
+    r"""The same in the closed mechanism.
+
+    .. math:: x \leftarrow (1 - Q^T Q) \Delta^{-1/2} L^{-T} x, \quad
+              x_a^T x_b = j_a D_c^{-1} j_b^T
+    """
+    whiten_open(inertia, x)
     if inertia.closed[0] > 0:
         project_on_closures(inertia, x)
 
@@ -160,6 +171,15 @@ def whiten(inertia: Inertia, x: Floats) -> None:
 @kernel
 def whiten_rows(inertia: Inertia, m: int, N: Floats) -> None:
     """`whiten` of the first m rows of ``N`` together, several times as fast."""
+    whiten_open_rows(inertia, m, N)
+    if inertia.closed[0] > 0:
+        for i in range(m):
+            project_on_closures(inertia, N[i])
+
+
+@kernel
+def whiten_open_rows(inertia: Inertia, m: int, N: Floats) -> None:
+    """`whiten_open` of the first m rows of ``N`` together."""
     rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
     for k in range(inertia.nv - 1, -1, -1):
         for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
@@ -169,9 +189,6 @@ def whiten_rows(inertia: Inertia, m: int, N: Floats) -> None:
         factor = inertia.root[k]
         for i in range(m):
             N[i, k] *= factor
-    if inertia.closed[0] > 0:
-        for i in range(m):
-            project_on_closures(inertia, N[i])
 
 
 @kernel

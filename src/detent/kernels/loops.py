@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from detent.kernels.inertia import Inertia, unwhiten, whiten, whiten_rows
+from detent.kernels.inertia import Inertia, unwhiten, whiten, whiten_open, whiten_open_rows
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
 
@@ -83,8 +83,7 @@ def close_loops(inertia: Inertia, m: int, N: Floats, covered: Floats) -> int:
     Each time the row least covered by Q so far joins it, until what is left of every row is
     below `DEPENDENT` of its length. ``covered`` is scratch.
     """
-    inertia.closed[0] = 0  # the rows themselves are not to be projected
-    whiten_rows(inertia, m, N)
+    whiten_open_rows(inertia, m, N)
     _make_unit(inertia, N, m, covered)
     rank = 0
     for _ in range(min(m, inertia.nv)):
@@ -130,3 +129,26 @@ def closed_acceleration(inertia: Inertia, wanted: Floats, rates: Floats, x: Floa
         for k in range(inertia.nv):
             x[k] += rates[i] * inertia.Q[i, k]
     unwhiten(inertia, x)
+
+
+@kernel
+def closure_multipliers(inertia: Inertia, x: Floats, rates: Floats, out: Floats) -> None:
+    r"""The forces of the closures that make up a torque ``x``, which is overwritten.
+
+    .. math:: R^T \nu = Q \Delta^{-1/2} L^{-T} \tau, \qquad \lambda = S_k^T \nu
+
+    Then :math:`W^T \lambda = \tau`, as far as closures can. Those that are left out of Q
+    get none. ``rates`` is scratch.
+    """
+    rank = inertia.closed[0]
+    whiten_open(inertia, x)
+    for i in range(out.shape[0]):
+        out[i] = 0.0
+    for i in range(rank - 1, -1, -1):
+        s = 0.0
+        for k in range(inertia.nv):
+            s += inertia.Q[i, k] * x[k]
+        for j in range(i + 1, rank):
+            s -= inertia.R[j, i] * rates[j]
+        rates[i] = s / inertia.R[i, i]
+        out[inertia.kept[i]] = rates[i] * inertia.scale[inertia.kept[i]]

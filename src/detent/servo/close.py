@@ -65,6 +65,20 @@ def write_tie(sc: Scene, cl: Closures, i: int) -> None:
 
 
 @kernel
+def coupled_motion(sc: Scene, cl: Closures, i: int) -> tuple[float, float, float]:
+    """p(x), p'(x) and p''(x) of the second of two coupled joints, by Horner's rule."""
+    x = 0.0
+    if cl.dof[i, 1] >= 0:
+        x = sc.qpos[cl.qpos[i, 1]] - cl.reference[i, 1]
+    value, slope, curve = 0.0, 0.0, 0.0
+    for a in range(4, -1, -1):
+        curve = curve * x + 2.0 * slope
+        slope = slope * x + value
+        value = value * x + cl.polynomial[i, a]
+    return value, slope, curve
+
+
+@kernel
 def write_coupling(sc: Scene, cl: Closures, i: int) -> None:
     r"""The row of two coupled joints: their offsets from the scene's own pose.
 
@@ -72,18 +86,11 @@ def write_coupling(sc: Scene, cl: Closures, i: int) -> None:
               \ddot h = \ddot y - p' \ddot x - p'' \dot x^2
     """
     r = cl.first[i]
-    x, speed = 0.0, 0.0
-    if cl.dof[i, 1] >= 0:
-        x = sc.qpos[cl.qpos[i, 1]] - cl.reference[i, 1]
-        speed = sc.qvel[cl.dof[i, 1]]
-    value, slope, curve = 0.0, 0.0, 0.0
-    for a in range(4, -1, -1):  # Horner, of the polynomial and its derivatives
-        curve = curve * x + 2.0 * slope
-        slope = slope * x + value
-        value = value * x + cl.polynomial[i, a]
+    value, slope, curve = coupled_motion(sc, cl, i)
     cl.h[r] = sc.qpos[cl.qpos[i, 0]] - cl.reference[i, 0] - value
     cl.W[r, cl.dof[i, 0]] = 1.0
     if cl.dof[i, 1] >= 0:
+        speed = sc.qvel[cl.dof[i, 1]]
         cl.W[r, cl.dof[i, 1]] = -slope
         cl.wanted[r] = -curve * speed * speed
 

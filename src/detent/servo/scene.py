@@ -152,7 +152,9 @@ def has_passive(model: mujoco.MjModel) -> bool:
     """Whether springs, dampers, compensated weight, tendons, actuators or a fluid act."""
     return bool(
         model.jnt_stiffness.any()
+        or model.jnt_stiffnesspoly.any()
         or model.dof_damping.any()
+        or model.dof_dampingpoly.any()
         or model.body_gravcomp.any()
         or model.ntendon
         or model.nu

@@ -18,8 +18,9 @@ from detent.kernels.contact import (
     join_groups,
     within,
 )
-from detent.kernels.inertia import factor_inertia, whiten_rows
+from detent.kernels.inertia import factor_inertia, project_on_closures, whiten_open_rows
 from detent.kernels.jit import kernel
+from detent.kernels.loops import DEPENDENT
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.servo.identity import keeps_memory, recall
@@ -51,6 +52,7 @@ from detent.world.bridge import (
 SEAM_STEP = 1e-5  # [m] how far outside a face the seam test looks
 SEAM_TOLERANCE = 1e-6  # [m] two faces this close to one plane are one surface
 TOUCH = 1e-9  # [m] a rigid contact this near is touching
+LEVER = 1e-9  # [m, -] a contact that moves its bodies by less than this moves nothing
 SAME = 1e-9  # [m, -] two contacts are copies if row and separation agree to this
 
 
@@ -182,6 +184,15 @@ def pair_property(sc: Scene, geom1: int, geom2: int, column: int, world: float) 
 
 
 @kernel
+def forget_round_off(rows: Rows, r: int, nv: int) -> None:
+    """Clear the row of a contact that no joint can open: what is left there is round-off."""
+    for j in range(nv):
+        if abs(rows.jac[r, j]) > LEVER:
+            return
+    clear_vector(rows.jac[r])
+
+
+@kernel
 def is_copy(rows: Rows, r: int, nv: int) -> bool:
     """Whether an earlier row is the same constraint (the z-copies of a planar contact)."""
     for i in range(r):
@@ -293,6 +304,7 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
             continue
         write_contact_row(sc, rows, c, r, p["friction"][0])
+        forget_round_off(rows, r, sc.nv)
         if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r, mo.seam):
             continue
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
@@ -328,6 +340,21 @@ def gather_limits(sc: Scene, rows: Rows, p: np.ndarray) -> None:
 
 
 @kernel
+def yield_to_closures(mo: Motion, rows: Rows, r: int, nv: int) -> None:
+    """Project a whitened row on the closures of loops; clear a row that they resist alone.
+
+    What would be left of it is their drift, and dividing by that would move the linkage by
+    anything. The contact keeps its force, which the loop balances.
+    """
+    before = dot(rows.white[r], rows.white[r], nv)
+    project_on_closures(mo.inertia, rows.white[r])
+    if dot(rows.white[r], rows.white[r], nv) < DEPENDENT * DEPENDENT * before:
+        clear_vector(rows.white[r])
+        clear_vector(rows.jac[r])
+        rows.velocity[r] = 0.0
+
+
+@kernel
 def respond(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
     """Velocities of the rows, and the rows whitened; gains of the limits."""
     for r in range(rows.tally[0]):
@@ -336,13 +363,16 @@ def respond(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
             v += rows.jac[r, j] * sc.qvel[j]
             rows.white[r, j] = rows.jac[r, j]
         rows.velocity[r] = v
-    whiten_rows(mo.inertia, rows.tally[0], rows.white)
+    whiten_open_rows(mo.inertia, rows.tally[0], rows.white)
     for r in range(rows.tally[0]):
+        if mo.inertia.closed[0] > 0:
+            yield_to_closures(mo, rows, r, sc.nv)
         if rows.stiffness[r] < 0.0:
             mobility = dot(rows.white[r], rows.white[r], sc.nv)
+            mass = 1.0 / mobility if mobility > 0.0 else 0.0  # none: loops hold that joint
             omega = min(p["limit_frequency"][0], 0.25 / p["step"][0])
-            rows.stiffness[r] = omega * omega / mobility
-            rows.damping[r] = 2.0 * omega / mobility
+            rows.stiffness[r] = omega * omega * mass
+            rows.damping[r] = 2.0 * omega * mass
 
 
 @kernel

@@ -158,7 +158,7 @@ def approach(s: Servo) -> None:
             mo.hand6[0, i] *= 1.0 - de.mask[i]
         elif kind == FOUR_CHANNEL:
             mo.hand6[0, i] += de.hand[i]
-    hold_topology(sc, mo, de, p)
+    hold_topology(sc, mo, de, s.closures, p)
     smooth_torques(sc, mo)
 
 

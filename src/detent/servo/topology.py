@@ -7,16 +7,18 @@ import math
 import numpy as np
 
 from detent.kernels.jit import kernel
+from detent.kernels.loops import closure_multipliers
 from detent.kernels.mapping import constraint_directions, map_torques, topology_wrench
 from detent.kernels.vectors import clear_vector, dot
-from detent.servo.couple import respond_to_hand
-from detent.servo.records import Device, Motion, Scene
+from detent.servo.close import COUPLED, coupled_motion, find_places
+from detent.servo.couple import add_hand_torque, respond_to_hand
+from detent.servo.records import Closures, Device, Motion, Scene
 
 MOST_TURN = 0.5  # [rad] between the linkage and where the device would have it
 
 
 @kernel
-def hold_topology(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
+def hold_topology(sc: Scene, mo: Motion, de: Device, cl: Closures, p: np.ndarray) -> None:
     """The penalty that keeps the device where the linkage can follow (TH 5.23, M20)."""
     clear_vector(de.topology)
     clear_vector(mo.reaction)
@@ -37,7 +39,7 @@ def hold_topology(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
     if p["topology_literal"][0] == 0:
         map_torques(n, mo.rank[0], mo.mapping, ahead, faster)
         respond_to_hand(mo, de, faster)
-        add_reaction(sc, mo, de)
+        react_on_linkage(sc, mo, de, cl)
 
 
 @kernel
@@ -63,34 +65,69 @@ def limit_turns(sc: Scene, body: int, y: np.ndarray) -> None:
 
 
 @kernel
-def add_reaction(sc: Scene, mo: Motion, de: Device) -> None:
+def react_on_linkage(sc: Scene, mo: Motion, de: Device, cl: Closures) -> None:
     r"""mo.reaction ← torques of the penalty's reaction on the linkage.
 
     The directions N are those of the present pose, and there the reaction is balanced by the
-    joints, :math:`J_h^T N = 0`. But they turn with the linkage. The device is ahead by joint
-    displacements y, :math:`J_h y = \Delta x`, and at that pose the reaction has torques:
+    joints and the closures of loops, :math:`J_h^T u = W^T \mu`. But they turn with the
+    linkage. The device is ahead by joint displacements y, :math:`J_h y = \Delta x`, and at
+    that pose the reaction has torques:
 
-    .. math:: \tau = -J_h(q - y)^T u \approx \left(\frac{d J_h}{dq} y\right)^T u
+    .. math:: \tau = -J_h(q - y)^T u + W(q - y)^T \mu
+              \approx \left(\frac{d J_h}{dq} y\right)^T u - \left(\frac{d W}{dq} y\right)^T \mu
 
     Without them the penalty is not that of a potential, and a soft position channel turns it
     into a source of energy: a limit cycle. On entry mo.white holds y.
     """
+    limit_turns(sc, sc.held_body, mo.white)
+    for i in range(cl.kind.shape[0]):
+        for side in range(2):
+            limit_turns(sc, cl.body[i, side], mo.white)
+    add_reaction(sc, mo, sc.held_body, mo.point, 1.0, de.topology)
+    if mo.inertia.closed[0] > 0:
+        add_closure_reactions(sc, mo, de, cl)
+
+
+@kernel
+def add_closure_reactions(sc: Scene, mo: Motion, de: Device, cl: Closures) -> None:
+    r"""mo.reaction −= :math:`\left(\frac{dW}{dq} y\right)^T \mu`, with y in mo.white."""
+    clear_vector(mo.scratch)
+    add_hand_torque(mo, de.topology, sc.nv, mo.scratch)
+    closure_multipliers(mo.inertia, mo.scratch, cl.rates, cl.covered)
+    for i in range(cl.kind.shape[0]):
+        if cl.kind[i] == COUPLED:
+            x = cl.dof[i, 1]
+            if x >= 0:
+                _, _, curve = coupled_motion(sc, cl, i)
+                mo.reaction[x] += curve * mo.white[x] * cl.covered[cl.first[i]]
+            continue
+        find_places(sc, cl, i)
+        push = mo.hand6[2]
+        clear_vector(push)
+        for k in range(cl.first[i + 1] - cl.first[i]):
+            push[k] = cl.covered[cl.first[i] + k]
+        for side in range(2):
+            add_reaction(sc, mo, cl.body[i, side], cl.place[side], 2.0 * side - 1.0, push)
+
+
+@kernel
+def add_reaction(
+    sc: Scene, mo: Motion, body: int, point: np.ndarray, sign: float, u: np.ndarray
+) -> None:
+    r"""mo.reaction += sign · :math:`\left(\frac{dJ}{dq} y\right)^T u` of a point, y in mo.white."""
     parent, turned = mo.spatial[0], mo.spatial[1]
-    body = sc.held_body
-    limit_turns(sc, body, mo.white)
     root = sc.body_root[body]
     clear_vector(parent)
     j = sc.body_last_dof[body]
-    while j >= 0:  # the motion of the held link, of which the chain is taken away again
+    while j >= 0:  # the motion of the body, of which the chain is taken away again
         for k in range(6):
             parent[k] += sc.cdof[j, k] * mo.white[j]
         j = sc.dof_parent[j]
-    rx, ry = mo.point[0] - sc.subtree_com[root, 0], mo.point[1] - sc.subtree_com[root, 1]
-    rz = mo.point[2] - sc.subtree_com[root, 2]
+    rx, ry = point[0] - sc.subtree_com[root, 0], point[1] - sc.subtree_com[root, 1]
+    rz = point[2] - sc.subtree_com[root, 2]
     vx = parent[3] + parent[1] * rz - parent[2] * ry
     vy = parent[4] + parent[2] * rx - parent[0] * rz
     vz = parent[5] + parent[0] * ry - parent[1] * rx
-    u = de.topology
     j = sc.body_last_dof[body]
     while j >= 0:
         axis = sc.cdof[j]
@@ -100,5 +137,5 @@ def add_reaction(sc: Scene, mo: Motion, de: Device) -> None:
         x = turned[3] + turned[1] * rz - turned[2] * ry + axis[1] * vz - axis[2] * vy
         y = turned[4] + turned[2] * rx - turned[0] * rz + axis[2] * vx - axis[0] * vz
         z = turned[5] + turned[0] * ry - turned[1] * rx + axis[0] * vy - axis[1] * vx
-        mo.reaction[j] = u[0] * x + u[1] * y + u[2] * z + dot(u[3:6], turned, 3)
+        mo.reaction[j] += sign * (u[0] * x + u[1] * y + u[2] * z + dot(u[3:6], turned, 3))
         j = sc.dof_parent[j]

@@ -131,6 +131,12 @@ class World:
                 f"the held body {held!r} is not part of the tool {self.body_name(self.tool)!r}; "
                 f"its bodies: {', '.join(map(self.body_name, self.tool_bodies))}"
             )
+        if min(self.model.body_mass[self.held], *self.model.body_inertia[self.held]) <= 0.0:
+            solid = [b for b in self.tool_bodies if self.model.body_inertia[b].min() > 0.0]
+            raise SceneError(
+                f"the held body {self.body_name(self.held)!r} has no mass or no inertia; "
+                f"hold one that has: {', '.join(map(self.body_name, solid))}"
+            )
 
     def holding(self, held: str, point: Sequence[float] | None = None) -> World:
         """The same world, held at another link of the tool."""
