@@ -36,7 +36,7 @@ from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
 from detent.servo.records import Servo
 from detent.servo.scene import make_arrays, make_scene
-from detent.servo.start import tool_at_start
+from detent.servo.start import spans, tool_at_start
 from detent.warmup import warm
 from detent.world.baumgarte import Baumgarte
 from detent.world.contact import Contact
@@ -282,10 +282,13 @@ class Session:
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         target = motion.start.copy()
         aim(target, hand)
+        scene = make_scene(self.world, model, data)
+        if not spans(start.mobility, device.mask):
+            scene.features[records.NEVER_SINGULAR] = 0
         poses = np.zeros((model.nbody, 7))
         rows_ring = np.zeros(ring, records.ROW)
         servo = Servo(
-            scene=make_scene(self.world, model, data),
+            scene=scene,
             motion=motion,
             rows=rows,
             work=work,

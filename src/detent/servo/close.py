@@ -9,7 +9,12 @@ from detent.kernels.jit import kernel
 from detent.kernels.loops import close_loops
 from detent.kernels.so3 import quaternion_multiply, rotate, rotation_error
 from detent.kernels.vectors import clear_vector, copy_vector, dot
-from detent.servo.records import Closures, Scene, Servo
+from detent.servo.records import (
+    JOINT_DAMPING,
+    Closures,
+    Scene,
+    Servo,
+)
 from detent.servo.sense import add_point_row
 from detent.world.bridge import mj_jacDot
 
@@ -130,7 +135,7 @@ def close(s: Servo) -> None:
         cl.wanted[r] = -(cl.wanted[r] + 2.0 * alpha * beta * rate + alpha * alpha * cl.h[r])
         copy_vector(cl.W[r], cl.white[r])
     close_loops(mo.inertia, rows, cl.white, cl.covered)
-    if sc.features[3] == 0:
+    if sc.features[JOINT_DAMPING] == 0:
         copy_closures(mo.inertia, mo.damped)
         return
     for r in range(rows):

@@ -11,6 +11,7 @@ from detent.servo.close import close
 from detent.servo.limit import limit_response
 from detent.servo.move import move
 from detent.servo.records import (
+    NEVER_SINGULAR,
     RIGID,
     SCALE,
     STAGE_APPROACH,
@@ -26,6 +27,7 @@ from detent.servo.records import (
     STAGE_SENSE,
     STAGE_SHAPE,
     STAGE_TICK,
+    STAGE_WEIGH,
     UNILATERAL,
     Servo,
 )
@@ -35,6 +37,7 @@ from detent.servo.rub import rub
 from detent.servo.sense import sense
 from detent.servo.shape import shape
 from detent.servo.tick import approach, couple, tick
+from detent.servo.topology import weigh_linkage, weigh_rigid
 
 
 @kernel
@@ -44,8 +47,8 @@ def idle(s: Servo) -> None:
 
 #: all stages, those that take longest to compile first
 ALL = (
-    resolve_sliding_hits, resolve_hits, sense, couple, approach, react, move, project_rigid,
-    step_rigid, limit_response, close, shape, rub, tick, idle,
+    resolve_sliding_hits, resolve_hits, sense, weigh_linkage, couple, approach, react, move,
+    project_rigid, step_rigid, limit_response, close, shape, rub, weigh_rigid, tick, idle,
 )  # fmt: skip
 
 
@@ -58,6 +61,7 @@ def wanted_stages(servo: Servo) -> dict[int, Any]:
         STAGE_SENSE: sense,
         STAGE_CLOSE: close if len(servo.closures.kind) else idle,
         STAGE_APPROACH: approach,
+        STAGE_WEIGH: weigh_rigid if servo.scene.features[NEVER_SINGULAR] else weigh_linkage,
         STAGE_COLLIDE: resolve_sliding_hits if p["friction_impacts"] else resolve_hits,
         STAGE_PROJECT: project_rigid if rigid or follows else idle,
         STAGE_RIGID: step_rigid if rigid else idle,

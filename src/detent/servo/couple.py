@@ -9,7 +9,7 @@ import numpy as np
 from detent.kernels.inertia import unwhiten, whiten, whiten_rows
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite, slew_scale, uniform_scale
-from detent.kernels.mapping import map_torques, trust_mobility, weigh
+from detent.kernels.mapping import map_torques
 from detent.kernels.so3 import integrate_quaternion, rotate, rotation_error
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.servo.records import (
@@ -61,57 +61,6 @@ def hand_wrench(
             out[i] = p["hand_k"][0, i] * out[i] - p["hand_b"][0, i] * de.twist[i]
     for i in range(6):
         out[i] *= de.mask[i]
-
-
-@kernel
-def update_link_inertia(sc: Scene, mo: Motion) -> None:
-    """M_hl: the inertia of the held link alone, at the hand point, in world axes."""
-    body, out = sc.held_body, mo.link
-    mass = sc.body_mass[body]
-    c0 = sc.xipos[body, 0] - mo.point[0]
-    c1 = sc.xipos[body, 1] - mo.point[1]
-    c2 = sc.xipos[body, 2] - mo.point[2]
-    square = c0 * c0 + c1 * c1 + c2 * c2
-    for i in range(3):
-        ci = sc.xipos[body, i] - mo.point[i]
-        for k in range(3):
-            ck = sc.xipos[body, k] - mo.point[k]
-            out[i, k] = mass if i == k else 0.0
-            turn = mass * ((square if i == k else 0.0) - ci * ck)
-            for a in range(3):
-                turn += (
-                    sc.ximat[body, 3 * i + a]
-                    * sc.body_inertia[body, a]
-                    * (sc.ximat[body, 3 * k + a])
-                )
-            out[3 + i, 3 + k] = turn
-            out[i, 3 + k] = 0.0
-    # v_com = v − c × ω ... = v + ω × c: the coupling is −m [c]×
-    out[0, 4], out[0, 5] = mass * c2, -mass * c1
-    out[1, 3], out[1, 5] = -mass * c2, mass * c0
-    out[2, 3], out[2, 4] = mass * c1, -mass * c0
-    for i in range(3):
-        for k in range(3):
-            out[3 + k, i] = out[i, 3 + k]
-
-
-@kernel
-def weigh_hand(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
-    """The rank of Λ_h⁻¹ within the device's subspace, and what maps torques to the hand."""
-    n = de.dimension[0]
-    for i in range(n):
-        for k in range(n):
-            mo.inside[0, i, k] = mo.mobility[de.axes[i], de.axes[k]]
-    if sc.features[4] != 0 and mo.rank[0] == n:
-        trust_mobility(mo.inside[0], n, mo.mapping)
-        return
-    update_link_inertia(sc, mo)
-    for i in range(n):
-        for k in range(n):
-            mo.inside[1, i, k] = mo.link[de.axes[i], de.axes[k]]
-    enter, leave = p["singular"][0, 0], p["singular"][0, 1]
-    mo.rank[0] = weigh(mo.inside[0], mo.inside[1], n, enter, leave, mo.rank[0], mo.mapping)
-    mo.rank[1] = n - mo.rank[0]
 
 
 @kernel

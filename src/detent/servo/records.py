@@ -133,13 +133,17 @@ ROW = np.dtype(
 TIMING_FIELDS = ("lateness_ns", "compute_ns")
 
 
+# Places of `Scene.features`.
+TENDONS, ACTUATORS, GRAVITY, JOINT_DAMPING, NEVER_SINGULAR, PASSIVE = range(6)
+
+
 class Scene(Struct):
     """The world as the tick sees it: MuJoCo's memory, and what was prepared at load."""
 
     model: int  # addresses
     data: int
     nv: int
-    features: np.ndarray  # (6,) tendons, actuators, gravity, joint damping, never singular, passive
+    features: np.ndarray  # (6,) see above
     qpos: np.ndarray
     qvel: np.ndarray
     passive: np.ndarray  # qfrc_passive
@@ -358,6 +362,7 @@ class Servo(Struct):
     STAGE_SENSE,
     STAGE_CLOSE,
     STAGE_APPROACH,
+    STAGE_WEIGH,
     STAGE_COLLIDE,
     STAGE_PROJECT,
     STAGE_RIGID,
@@ -368,8 +373,8 @@ class Servo(Struct):
     STAGE_COUPLE,
     STAGE_MOVE,
     STAGE_TICK,
-) = range(13)
-STAGES = 13
+) = range(14)
+STAGES = 14
 
 
 class Block:

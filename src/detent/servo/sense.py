@@ -7,16 +7,9 @@ import math
 import numpy as np
 
 from detent.kernels.contact import (
-    GEOM_BOX,
-    GEOM_PLANE,
-    exit_of_bounds,
-    exit_of_box,
-    exit_of_plane,
     group_root,
-    in_box,
     is_new,
     join_groups,
-    within,
 )
 from detent.kernels.inertia import factor_inertia, project_on_closures, whiten_open_rows
 from detent.kernels.jit import kernel
@@ -25,17 +18,22 @@ from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.servo.identity import keeps_memory, recall
 from detent.servo.records import (
+    ACTUATORS,
     COLLIDING,
     FREE,
     IMPULSE,
+    JOINT_DAMPING,
+    PASSIVE,
     RESTING,
     RIGID,
     STAGE_CLOSE,
+    TENDONS,
     Motion,
     Rows,
     Scene,
     Servo,
 )
+from detent.servo.seams import is_seam
 from detent.world.bridge import (
     mj_collision,
     mj_comPos,
@@ -49,8 +47,6 @@ from detent.world.bridge import (
     mj_transmission,
 )
 
-SEAM_STEP = 1e-5  # [m] how far outside a face the seam test looks
-SEAM_TOLERANCE = 1e-6  # [m] two faces this close to one plane are one surface
 TOUCH = 1e-9  # [m] a rigid contact this near is touching
 LEVER = 1e-9  # [m, -] a contact that moves its bodies by less than this moves nothing
 SAME = 1e-9  # [m, -] two contacts are copies if row and separation agree to this
@@ -61,21 +57,21 @@ def update_physics(sc: Scene, mo: Motion, step: float) -> None:
     """Kinematics, inertia, contacts, bias and passive torques of the present state."""
     mj_kinematics(sc.model, sc.data)
     mj_comPos(sc.model, sc.data)
-    if sc.features[0] > 0:
+    if sc.features[TENDONS] > 0:
         mj_tendon(sc.model, sc.data)
     mj_makeM(sc.model, sc.data)
     mj_collision(sc.model, sc.data)
-    if sc.features[1] > 0:
+    if sc.features[ACTUATORS] > 0:
         mj_transmission(sc.model, sc.data)
-    if sc.features[5] != 0:
+    if sc.features[PASSIVE] != 0:
         mj_fwdVelocity(sc.model, sc.data)
     else:  # nothing passive: what is left of it
         mj_comVel(sc.model, sc.data)
         mj_rne(sc.model, sc.data, 0, sc.bias.ctypes.data)
-    if sc.features[1] > 0:
+    if sc.features[ACTUATORS] > 0:
         mj_fwdActuation(sc.model, sc.data)
     factor_inertia(sc.M, mo.inertia)
-    if sc.features[3] == 0:
+    if sc.features[JOINT_DAMPING] == 0:
         copy_vector(mo.inertia.LD, mo.damped.LD)
         copy_vector(mo.inertia.diaginv, mo.damped.diaginv)
         copy_vector(mo.inertia.root, mo.damped.root)
@@ -206,84 +202,6 @@ def is_copy(rows: Rows, r: int, nv: int) -> bool:
         if same:
             return True
     return False
-
-
-@kernel
-def is_seam(sc: Scene, rows: Rows, r: int, scratch: np.ndarray) -> bool:
-    """Whether this contact is with an inner face, between two touching static geoms.
-
-    The point just outside the face lies inside another static geom. That alone also
-    holds in any corner; so the point is moved out of all other geoms, and the face is an
-    inner one only if it does not go on there.
-    """
-    for side in range(2):
-        if rows.tree[r, side] >= 0:
-            continue
-        face = rows.geom[r, side]
-        if sc.seam_start[face] == sc.seam_start[face + 1] or sc.geom_type[face] != GEOM_BOX:
-            continue
-        outward = 1.0 if side == 0 else -1.0  # n points from geom 1 to geom 2
-        n, p, way = scratch[0], scratch[1], scratch[2]
-        for k in range(3):
-            n[k] = outward * rows.normal[r, k]
-            p[k] = rows.point[r, k] + n[k] * (0.5 * abs(rows.separation[r]) + SEAM_STEP)
-        keep_on_face(sc, face, n, p)
-        covered = False
-        for i in range(sc.seam_start[face], sc.seam_start[face + 1]):
-            other = sc.seam_geom[i]
-            if within(p, sc.geom_bounds[other], SEAM_TOLERANCE):
-                covered = leave_geom(sc, other, n, p, way) or covered
-        if covered:
-            for k in range(3):
-                p[k] -= 2.0 * SEAM_STEP * n[k]
-            if not in_static_box(sc, face, p):
-                return True
-    return False
-
-
-@kernel
-def keep_on_face(sc: Scene, box: int, n: np.ndarray, p: np.ndarray) -> None:
-    """Move a point above a face sideways, off the edges of the face and onto it.
-
-    At an edge or a corner, where several geoms meet, it would lie in all of them.
-    """
-    R, centre, half = sc.geom_xmat[box], sc.geom_xpos[box], sc.geom_size[box]
-    for axis in range(3):
-        if abs(R[axis] * n[0] + R[3 + axis] * n[1] + R[6 + axis] * n[2]) > 0.5:
-            continue
-        local = 0.0
-        for k in range(3):
-            local += R[3 * k + axis] * (p[k] - centre[k])
-        room = max(half[axis] - 2.0 * SEAM_STEP, 0.0)
-        beyond = local - min(max(local, -room), room)
-        if beyond != 0.0:
-            for k in range(3):
-                p[k] -= beyond * R[3 * k + axis]
-
-
-@kernel
-def in_static_box(sc: Scene, geom: int, p: np.ndarray) -> bool:
-    """Whether a point lies in a static box."""
-    if sc.geom_upright[geom] != 0:
-        return within(p, sc.geom_bounds[geom], 0.0)
-    return in_box(p, sc.geom_xpos[geom], sc.geom_xmat[geom], sc.geom_size[geom])
-
-
-@kernel
-def leave_geom(sc: Scene, geom: int, n: np.ndarray, p: np.ndarray, way: np.ndarray) -> bool:
-    """Move p out of a static geom, not against n; False if it was not inside."""
-    centre, R = sc.geom_xpos[geom], sc.geom_xmat[geom]
-    if sc.geom_upright[geom] != 0:
-        depth = exit_of_bounds(p, n, sc.geom_bounds[geom], way)
-    elif sc.geom_type[geom] == GEOM_PLANE:
-        depth = exit_of_plane(p, centre, R, SEAM_TOLERANCE, way)
-    else:
-        depth = exit_of_box(p, n, centre, R, sc.geom_size[geom], SEAM_TOLERANCE, way)
-    if depth < 0.0:
-        return False
-    for k in range(3):
-        p[k] += (depth + SEAM_STEP) * way[k]
-    return True
 
 
 @kernel

@@ -5,7 +5,10 @@ from __future__ import annotations
 from detent.kernels.jit import kernel
 from detent.kernels.loops import closed_acceleration
 from detent.kernels.vectors import clear_vector, dot
-from detent.servo.records import Servo
+from detent.servo.records import (
+    GRAVITY,
+    Servo,
+)
 from detent.servo.weight import weight_torque
 from detent.world.bridge import mj_jacDot
 
@@ -22,7 +25,9 @@ def find_bias(s: Servo) -> None:
     sc, mo, cl = s.scene, s.motion, s.closures
     for j in range(sc.nv):
         mo.white[j] = -sc.bias[j]
-        if sc.features[2] != 0:  # MuJoCo's bias holds the weight as well, F_env has it already
+        if (
+            sc.features[GRAVITY] != 0
+        ):  # MuJoCo's bias holds the weight as well, F_env has it already
             mo.white[j] -= weight_torque(sc, j)
     closed_acceleration(mo.inertia, cl.wanted, cl.rates, mo.white)
     mj_jacDot(

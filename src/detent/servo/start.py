@@ -92,6 +92,13 @@ def inertia_from(start: ToolStart) -> np.ndarray:
     return out
 
 
+def spans(mobility: np.ndarray, mask: np.ndarray) -> bool:
+    """Whether the held link moves in all directions of a subspace."""
+    inner = mobility[np.ix_(mask > 0.0, mask > 0.0)]
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(inner), 1e-300))
+    return bool(np.linalg.matrix_rank(inner * np.outer(scale, scale), 1e-9) == len(inner))
+
+
 def inverse_within(matrix: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The inverse within a subspace, zero outside."""
     inside = mask > 0.0

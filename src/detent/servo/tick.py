@@ -20,13 +20,13 @@ from detent.servo.couple import (
     map_to_hand,
     read_encoders,
     update_hand_point,
-    weigh_hand,
 )
 from detent.servo.exchange import latest
 from detent.servo.records import (
     DIRECT,
     FAULT,
     FOUR_CHANNEL,
+    GRAVITY,
     NO_FAULT,
     RIGID,
     SCALE,
@@ -37,6 +37,7 @@ from detent.servo.records import (
     STAGE_REACT,
     STAGE_SENSE,
     STAGE_SHAPE,
+    STAGE_WEIGH,
     TICKS,
     UNILATERAL,
     WORLD_NOT_FINITE,
@@ -48,7 +49,6 @@ from detent.servo.records import (
     Servo,
 )
 from detent.servo.sense import TOUCH, row_group
-from detent.servo.topology import hold_topology
 from detent.servo.weight import weight_torque
 
 
@@ -67,7 +67,7 @@ def external_torques(sc: Scene, mo: Motion) -> None:
         mo.external[j] = 0.0
         if sc.in_tool[sc.dof_tree[j]] != 0:
             mo.external[j] = mo.penalty[j] + mo.impulsive[j] + sc.passive[j] + sc.actuator[j]
-            if sc.features[2] != 0:
+            if sc.features[GRAVITY] != 0:
                 mo.external[j] += weight_torque(sc, j)
 
 
@@ -148,7 +148,6 @@ def approach(s: Servo) -> None:
     sc, mo, de, p = s.scene, s.motion, s.device, s.parameters
     read_encoders(de, p["device_resolution"][0])
     update_hand_point(sc, mo)
-    weigh_hand(sc, mo, de, p)
     hand_wrench(de, s.target, p, s.clock.counts[TICKS] * p["step"][0], de.hand)
     copy_vector(sc.qvel, mo.velocity)
     coordinate(sc, mo, de, p)
@@ -158,7 +157,7 @@ def approach(s: Servo) -> None:
             mo.hand6[0, i] *= 1.0 - de.mask[i]
         elif kind == FOUR_CHANNEL:
             mo.hand6[0, i] += de.hand[i]
-    hold_topology(sc, mo, de, s.closures, p)
+    call_stage(s.stages[STAGE_WEIGH], s)
     smooth_torques(sc, mo)
 
 

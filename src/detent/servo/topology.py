@@ -1,4 +1,4 @@
-"""The joints of a linkage at the hand: topological constraints (TH 5.4, M20)."""
+"""The joints of a linkage at the hand: rank and topological constraints (TH 5.4, M20)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,82 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.loops import closure_multipliers
-from detent.kernels.mapping import constraint_directions, map_torques, topology_wrench
+from detent.kernels.mapping import (
+    constraint_directions,
+    map_torques,
+    topology_wrench,
+    trust_mobility,
+    weigh,
+)
 from detent.kernels.vectors import clear_vector, dot
 from detent.servo.close import COUPLED, coupled_motion, find_places
 from detent.servo.couple import add_hand_torque, respond_to_hand
-from detent.servo.records import Closures, Device, Motion, Scene
+from detent.servo.records import Closures, Device, Motion, Scene, Servo
 
 MOST_TURN = 0.5  # [rad] between the linkage and where the device would have it
+
+
+@kernel
+def pack(source: np.ndarray, de: Device, out: np.ndarray) -> None:
+    """out = the part of a 6 × 6 matrix within the device's subspace."""
+    for i in range(de.dimension[0]):
+        for k in range(de.dimension[0]):
+            out[i, k] = source[de.axes[i], de.axes[k]]
+
+
+@kernel
+def weigh_rigid(s: Servo) -> None:
+    """Stage: Λ_h⁻¹ in the device's subspace, of a tool that moves in all of it in every pose."""
+    mo, de = s.motion, s.device
+    pack(mo.mobility, de, mo.inside[0])
+    trust_mobility(mo.inside[0], de.dimension[0], mo.mapping)
+    mo.rank[0] = de.dimension[0]
+
+
+@kernel
+def weigh_linkage(s: Servo) -> None:
+    """Stage: the same of any tool, with its rank, and what its joints do to the hand."""
+    mo, de, p = s.motion, s.device, s.parameters
+    n = de.dimension[0]
+    pack(mo.mobility, de, mo.inside[0])
+    update_link_inertia(s.scene, mo)
+    pack(mo.link, de, mo.inside[1])
+    enter, leave = p["singular"][0, 0], p["singular"][0, 1]
+    mo.rank[0] = weigh(mo.inside[0], mo.inside[1], n, enter, leave, mo.rank[0], mo.mapping)
+    mo.rank[1] = n - mo.rank[0]
+    hold_topology(s.scene, mo, de, s.closures, p)
+
+
+@kernel
+def update_link_inertia(sc: Scene, mo: Motion) -> None:
+    """M_hl: the inertia of the held link alone, at the hand point, in world axes."""
+    body, out = sc.held_body, mo.link
+    mass = sc.body_mass[body]
+    c0 = sc.xipos[body, 0] - mo.point[0]
+    c1 = sc.xipos[body, 1] - mo.point[1]
+    c2 = sc.xipos[body, 2] - mo.point[2]
+    square = c0 * c0 + c1 * c1 + c2 * c2
+    for i in range(3):
+        ci = sc.xipos[body, i] - mo.point[i]
+        for k in range(3):
+            ck = sc.xipos[body, k] - mo.point[k]
+            out[i, k] = mass if i == k else 0.0
+            turn = mass * ((square if i == k else 0.0) - ci * ck)
+            for a in range(3):
+                turn += (
+                    sc.ximat[body, 3 * i + a]
+                    * sc.body_inertia[body, a]
+                    * (sc.ximat[body, 3 * k + a])
+                )
+            out[3 + i, 3 + k] = turn
+            out[i, 3 + k] = 0.0
+    # v_com = v − c × ω ... = v + ω × c: the coupling is −m [c]×
+    out[0, 4], out[0, 5] = mass * c2, -mass * c1
+    out[1, 3], out[1, 5] = -mass * c2, mass * c0
+    out[2, 3], out[2, 4] = mass * c1, -mass * c0
+    for i in range(3):
+        for k in range(3):
+            out[3 + k, i] = out[i, 3 + k]
 
 
 @kernel
