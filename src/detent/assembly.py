@@ -32,11 +32,17 @@ _COUPLINGS = {
 
 
 def fill_device(out: records.Device, device: ImpedanceDevice, start: ToolStart) -> None:
-    """A simulated device at the hand point."""
+    """A simulated device at the hand point, or beside it."""
+    offset = np.asarray(getattr(device, "offset", ()), float)
     out.position[:] = start.position
-    out.seen[:] = start.position
+    out.position[: len(offset)] += offset
+    out.seen[:] = out.position
     out.quaternion[:] = start.quaternion
     out.mask[:] = device.mask(start.mask)
+    if (offset[out.mask[: len(offset)] == 0.0] != 0.0).any():
+        raise ParameterError(
+            "device offset", offset.tolist(), "zero where the device does not move"
+        )
     out.mass[:] = device.inertia(inertia_from(start), out.mask)
     if (np.diag(out.mass)[out.mask > 0.0] <= 0.0).any():
         raise ParameterError(

@@ -26,8 +26,8 @@ from detent.checks import one_of, positive
 from detent.coupling import Coupling, FourChannel, UnilateralCoupler
 from detent.devices import Inertial
 from detent.devices.protocol import ImpedanceDevice
-from detent.errors import ServoFault, TraceError
-from detent.hands import Hand
+from detent.errors import ParameterError, ServoFault, TraceError
+from detent.hands import Guided, Hand
 from detent.record.trace import Trace, TraceWriter
 from detent.servo import records
 from detent.servo.closures import make_closures
@@ -146,7 +146,7 @@ class Session:
         try:
             done = 0
             while done < ticks:
-                batch = run_lockstep(ready.servo, min(CHUNK, ticks - done))
+                batch = advance(ready, hand, done, min(CHUNK, ticks - done))
                 ready.servo.written[0] = 0
                 parts.append(ready.servo.ring[:batch].copy())
                 done += batch
@@ -178,6 +178,8 @@ class Session:
             record: a file to stream the trace into.
         """
         rate = positive("rate", rate)
+        if isinstance(hand, Guided):
+            raise ParameterError("hand", hand, "without a path: live, `Live.pull` moves the target")
         ready = self.prepare(hand, rate, ring=max(4096, int(rate)))
         meta = self.describe(hand, rate, ready.notes)
         writer = TraceWriter(record, meta, records.ROW) if record is not None else None
@@ -280,7 +282,7 @@ class Session:
         fill_hand(p, hand)
         self.force_path.fill(p)
         motion.start[:] = np.concatenate([start.position, start.quaternion])
-        target = motion.start.copy()
+        target = np.concatenate([device.position, device.quaternion])
         aim(target, hand)
         scene = make_scene(self.world, model, data)
         if not spans(start.mobility, device.mask):
@@ -314,6 +316,19 @@ class Session:
 
 def _plain(part: Any) -> dict[str, Any]:
     return {"type": type(part).__name__} | (asdict(part) if is_dataclass(part) else {})  # type: ignore[arg-type]
+
+
+def advance(ready: Prepared, hand: Hand | None, done: int, ticks: int) -> int:
+    """Tick in lockstep, a guided hand with a new target at each; how many ticks were done."""
+    if not isinstance(hand, Guided):
+        return run_lockstep(ready.servo, ticks)
+    targets = hand.targets(np.arange(done, done + ticks) / ready.rate)
+    for tick, target in enumerate(targets):
+        ready.servo.target[: len(target)] = target
+        run_lockstep(ready.servo, 1)
+        if ready.servo.clock.counts[records.FAULT] != records.NO_FAULT:
+            return tick + 1
+    return ticks
 
 
 def physics_warnings(data: mujoco.MjData) -> list[str]:

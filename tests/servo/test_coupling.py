@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 from detent import Contact, Direct, FourChannel, Session, World
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import Inertial
-from detent.errors import ServoFault
-from detent.hands import Constant, Impedance, Sinusoid
+from detent.errors import ParameterError, ServoFault
+from detent.hands import Constant, Guided, Impedance, Sinusoid
 from detent.record.trace import Trace
 from lab import LOOSE, PLANAR, advance, scene, start
 
@@ -247,6 +247,32 @@ def test_a_delayed_device_feels_the_wrench_of_before(ticks: int) -> None:
     np.testing.assert_allclose(force, (run["hand_wrench"][:, :2] + felt)[:-1], atol=1e-9)
 
 
+# --- a device beside the tool
+
+
+def test_a_device_may_start_beside_the_hand_point() -> None:
+    """The position channel brings it to the tool; two numbers are x and y."""
+    run = corner(device=Inertial(offset=(0.005, -0.003))).run(4.0)
+    gap = run["device_position"] - run["tool_position"]
+    np.testing.assert_allclose(gap[0], [0.005, -0.003, 0.0], atol=1e-15)
+    assert np.abs(gap[-1]).max() < 1e-4
+    # equal masses meet in the middle
+    assert run["tool_position"][-1, 0] - run["tool_position"][0, 0] == pytest.approx(
+        0.0025, abs=1e-4
+    )
+
+
+def test_a_hand_without_a_target_holds_the_device_where_it_starts() -> None:
+    run = corner(device=Inertial(offset=(0.005, 0.0)), coupling=LOOSE).run(0.5, Impedance())
+    assert not run["hand_wrench"].any()
+
+
+def test_an_offset_where_the_device_cannot_go_is_refused() -> None:
+    with pytest.raises(ParameterError, match="device offset"):
+        corner(device=Inertial(offset=(0.0, 0.0, 0.001))).run(0.1)
+    corner(device=Inertial(offset=(0.001, 0.0, 0.0))).run(0.1)
+
+
 # --- hands
 
 
@@ -275,3 +301,52 @@ def test_an_impedance_hand_goes_to_its_target() -> None:
     np.testing.assert_allclose(run["tool_position"][-1], [0.05, -0.02, 0.03], atol=1e-4)
     final = Rotation.from_quat(run["tool_quaternion"][-1], scalar_first=True)
     assert (final * quarter.inv()).magnitude() < 1e-3
+
+
+def test_a_guided_hand_pulls_towards_its_path() -> None:
+    """F = K (target − x) − B ẋ at every tick, straight between the rows, the last one held."""
+    path = ((0.0, 0, 0, 0), (0.5, 0.05, 0, 0.01), (1.0, 0.05, 0.02, 0))
+    hand = Guided(stiffness=100, damping=40, path=path)
+    run = Session(World.from_string(FREE_BOX)).run(5.0, hand)
+    target = hand.targets(run["time"])
+    np.testing.assert_allclose(target[250], [0.025, 0.0, 0.005], atol=1e-12)
+    np.testing.assert_allclose(target[-1], [0.05, 0.02, 0.0])
+    force = 100 * (target - run["device_position"]) - 40 * run["device_twist"][:, :3]
+    np.testing.assert_allclose(run["hand_wrench"][:, :3], force, atol=1e-12)
+    np.testing.assert_allclose(run["device_position"][-1], [0.05, 0.02, 0.0], atol=1e-4)
+
+
+def test_a_guided_hand_turns_the_short_way() -> None:
+    """The quaternions of the rows need no sign and no length."""
+    end = -3.0 * Rotation.from_euler("z", 60, degrees=True).as_quat(scalar_first=True)
+    hand = Guided(100, 40, 1.0, 0.2, path=((0.0, 0, 0, 0, 1, 0, 0, 0), (1.0, 0, 0, 0, *end)))
+    turns = Rotation.from_quat(hand.targets(np.linspace(0, 1, 11))[:, 3:], scalar_first=True)
+    angles = np.degrees(turns.magnitude())
+    assert np.all(np.diff(angles) > 0)
+    np.testing.assert_allclose(angles[[0, 5, 10]], [0, 30, 60], atol=1e-9)
+    run = Session(World.from_string(FREE_BOX)).run(4.0, hand)
+    final = Rotation.from_quat(run["tool_quaternion"][-1], scalar_first=True)
+    assert np.degrees(final.magnitude()) == pytest.approx(60, abs=0.1)
+
+
+def test_a_guided_run_is_deterministic_in_any_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    hand = Guided(path=((0.0, 0, 0, 0), (0.3, 0.02, 0, 0)))
+    session = Session(World.from_string(FREE_BOX))
+    whole = session.run(0.5, hand)
+    monkeypatch.setattr("detent.session.CHUNK", 77)
+    assert session.run(0.5, hand).state_hash() == whole.state_hash()
+
+
+def test_a_guided_hand_is_for_lockstep_only() -> None:
+    session = Session(World.from_string(FREE_BOX))
+    with (
+        pytest.raises(ParameterError, match=r"Live\.pull"),
+        session.live(hand=Guided(path=((0.0, 0, 0, 0),))),
+    ):
+        pass
+
+
+def test_a_guided_hand_stops_at_a_fault() -> None:
+    path = ((0.0, 0, 0, 0), (0.01, 1e300, 0, 0))
+    with pytest.raises(ServoFault):
+        Session(World.from_string(FREE_BOX)).run(1.0, Guided(stiffness=1e300, path=path))

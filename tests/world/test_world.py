@@ -14,7 +14,7 @@ import detent
 from detent import Contact, Direct, FourChannel, Session, World
 from detent.devices import Inertial
 from detent.errors import DetentError, ParameterError, SceneError, UnknownNameError
-from detent.hands import Constant, Impedance, Sinusoid
+from detent.hands import Constant, Guided, Impedance, Sinusoid
 from lab import LOOSE, PLANAR, advance, loose, scene, start
 
 URDF = """<robot name="arm">
@@ -412,6 +412,29 @@ BAD_NUMBERS: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...], str]] = {
         ((NAN, 1, 1), (0, 1, 1), (1,), "low"),
         "positive",
     ),
+    "device offset": (
+        lambda v: Inertial(offset=v),
+        ((NAN, 0, 0), (1,), (0, 0, 0, 0), "left"),
+        "2 or 3 finite numbers",
+    ),
+    "hand path": (
+        lambda v: Guided(path=v),
+        (
+            (),
+            ((0, 0, 0),),
+            ((0, 0, 0, NAN),),
+            ((1, 0, 0, 0), (1, 0, 0, 0)),
+            ((0, 0, 0, 0), (1, 0, 0)),
+            "round",
+        ),
+        "times rising",
+    ),
+    "hand path orientation": (
+        lambda v: Guided(path=((0, 0, 0, 0, *v),)),
+        ((0.0, 0.0, 0.0, 0.0),),
+        "zero",
+    ),
+    "hand path and target": (lambda v: Guided(path=((0, 0, 0, 0),), target=v), ((1, 2),), "path"),
     "coupling stiffness": (
         lambda v: FourChannel(stiffness=v),
         (NAN, -1.0, (1, 2), "hard"),

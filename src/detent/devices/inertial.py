@@ -29,6 +29,7 @@ class Inertial:
     friction: tuple[float, float] = (0.0, 0.0)  # [N, N·m] Coulomb, in translation and rotation
     damping: tuple[float, float] = (0.0, 0.0)  # [N·s/m, N·m·s/rad]
     resolution: float = 0.0  # [m] of its encoders
+    offset: Sequence[float] = (0.0, 0.0, 0.0)  # [m] from the hand point at the start, two or three
 
     def __post_init__(self) -> None:
         for name in ("mass", "rotational_inertia"):
@@ -44,6 +45,7 @@ class Inertial:
             for value in vector(f"device {name}", getattr(self, name), (2,)):
                 not_negative(f"device {name}", value)
         not_negative("device resolution", self.resolution)
+        vector("device offset", self.offset, (2, 3))
         self.cap()
 
     def mask(self, tool_mask: np.ndarray) -> np.ndarray:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from detent.errors import UnknownNameError
 from detent.experiments import (
+    arm,
     corner,
     corner_3d,
     corner_device,
+    four_bar,
     friction,
     incline,
+    laparoscope,
     limits,
+    linkage_async,
+    linkages,
     reactivation,
     tight_hole,
     two_link,
@@ -19,12 +24,17 @@ from detent.experiments import (
 from detent.experiments.protocol import Experiment
 
 _FAMILIES = (
+    arm,
     corner,
     corner_3d,
     corner_device,
+    four_bar,
     friction,
     incline,
+    laparoscope,
     limits,
+    linkage_async,
+    linkages,
     reactivation,
     tight_hole,
     two_link,

@@ -90,9 +90,9 @@ def hole_metrics(law: str, trace: Trace) -> Metrics:
 def insert_peg(offset: float = 0.001, tilt: float = 0.02) -> Result:
     """Offset [m] and tilt [rad] of the peg before the hole at the start.
 
-    Limitations: hands cannot follow a path in lockstep, so the script is played as one run per
-    step. Without play the walls are touched by round-off all the time; such a collision takes
-    no energy, but its tick has no penalty force, which shows as dips of the sustained force.
+    Limitations: the script is played as one run per step, each from rest. Without play the walls
+    are touched by round-off all the time; such a collision takes no energy, but its tick has no
+    penalty force, which shows as dips of the sustained force.
     """
     traces, metrics = {}, Metrics()
     for law in LAWS:

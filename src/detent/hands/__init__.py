@@ -1,7 +1,8 @@
 """Who pushes."""
 
+from detent.hands.guided import Guided
 from detent.hands.scripted import Constant, Impedance, Sinusoid
 
 Hand = Constant | Sinusoid | Impedance
 
-__all__ = ["Constant", "Hand", "Impedance", "Sinusoid"]
+__all__ = ["Constant", "Guided", "Hand", "Impedance", "Sinusoid"]

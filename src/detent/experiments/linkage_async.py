@@ -1,0 +1,155 @@
+"""A three-link linkage through a late device: TH Fig 5.9 to 5.11 (X14)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from detent.devices import Inertial
+from detent.experiments.linkages import (
+    HELD,
+    RATE,
+    SECONDS,
+    SINGULAR,
+    Law,
+    draw_drifts,
+    draw_paths,
+    drift_metrics,
+)
+from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds
+from detent.hands import Constant
+from detent.record.plots import BLACK, RED, figure, save
+from detent.record.trace import Trace
+from detent.session import Session
+from detent.world.world import World
+
+LENGTHS = (0.042, 0.042, 0.03)  # [m] TH Table 5.1
+START = (0.0, np.pi / 6.0, -np.pi / 3.0)  # [rad] TH 5.4.2
+
+
+@dataclass(frozen=True)
+class Link:
+    """How the device is tied to the linkage."""
+
+    words: str
+    bias: bool
+    late: bool
+
+
+LINKS = {
+    "synchronous": Link("at once", False, False),
+    "late": Link("through a late device", False, True),
+    "corrected": Link("at once, with the bias of errata E10", True, False),
+}
+
+
+def manipulate(link: Link, held: str, penalty: bool, offset: float, delay: float) -> Trace:
+    """TH 5.4.2: 0.4 N along x."""
+    law = Law("", link.bias, "inertia" if link.bias else "euclidean", penalty)
+    world = World.builtin("three-link", tool=HELD[held]).placed(START)
+    late = round(delay * RATE) if link.late else 0
+    device = Inertial(1.0, 1.0, offset=(offset, 0.0), delay_ticks=late)
+    coupling = law.coupling(200.0, 50.0, SINGULAR)
+    session = Session(world, coupling=coupling, device=device, rate=RATE)
+    return session.run(SECONDS + 1.0 / RATE, Constant((0.4, 0.0)))
+
+
+def hold_async(delay: float = 0.02, offset: float = 0.0012) -> Result:
+    """Delay [s] of the late device; how far [m] the device starts beside the linkage.
+
+    The document runs a local model that the engine refreshes from time to time. That is not
+    here: the linkage is simulated at every tick, and instead the wrench reaches the device a
+    delay later. The workspace of the document's device, which it reaches at 0.7 s, is not
+    here either.
+    """
+    traces = {
+        f"{name}-{held}-{'penalty' if penalty else 'free'}": manipulate(
+            link, held, penalty, offset, delay
+        )
+        for name, link in LINKS.items()
+        for held in HELD
+        for penalty in (False, True)
+    }
+    metrics = {f"{n}.{k}": v for n, t in traces.items() for k, v in drift_metrics(t).items()}
+    metrics["offset"] = offset
+    return Result(metrics, async_claims(metrics), traces, partial(draw_async, traces, delay))
+
+
+def async_claims(m: Metrics) -> list[Claim]:
+    """TH 5.4.2 and the catalogue: steady error only, or growing."""
+    claims = []
+    for name in ("synchronous", "late"):
+        for held, number in (("distal", "TH Fig 5.10"), ("middle", "TH Fig 5.11")):
+            words = f"{held} link, {LINKS[name].words}"
+            key = f"{name}-{held}-free"
+            early, end = m[f"{key}.halfway"], m[f"{key}.drift"]
+            claims.append(
+                holds(
+                    f"X14.grows-{name}-{held}",
+                    f"{number}(b)",
+                    f"drift at 2 s without penalty [m]; {words}",
+                    end,
+                    "more than at the start, and more than at 1 s",
+                    end > m["offset"] and end > early,
+                )
+            )
+            key = f"{name}-{held}-penalty"
+            early, end = m[f"{key}.halfway"], m[f"{key}.drift"]
+            claims.append(
+                holds(
+                    f"X14.steady-{name}-{held}",
+                    f"{number}(a)",
+                    f"error at 2 s with the penalty [m]; {words}",
+                    end,
+                    "not more than at 1 s",
+                    end <= early,
+                )
+            )
+    return claims
+
+
+def draw_async(traces: dict[str, Trace], delay: float, path: Path) -> Any:
+    """TH Fig 5.9, 5.10 and 5.11."""
+    title = (
+        "Linkage held at two links (TH Fig 5.9–5.11): 0.4 N along x, "
+        f"device {1e3 * delay:.3g} ms late (the document's local model is not in this run)"
+    )
+    fig, axes = figure(2, 4, (16.5, 7.2), title)
+    for row, (held, number) in enumerate((("distal", "5.10"), ("middle", "5.11"))):
+        draw_linkage(axes[row, 0], held)
+        penalty, free = traces[f"late-{held}-penalty"], traces[f"late-{held}-free"]
+        draw_paths(axes[row, 1], penalty, f"Fig {number}(a): {held} link, with the penalty")
+        draw_paths(axes[row, 2], free, f"Fig {number}(b): {held} link, acceleration only")
+        ax = axes[row, 3]
+        draw_drifts(ax, {"late, without penalty": free, "late, with penalty": penalty})
+        at_once = {
+            f"at once, {words} penalty": traces[f"synchronous-{held}-{key}"]
+            for words, key in (("without", "free"), ("with", "penalty"))
+        }
+        draw_drifts(ax, at_once, "--")
+        ax.set_title(f"{held} link: distance between device and tool", fontsize=9)
+    return save(fig, path)
+
+
+def draw_linkage(ax: Any, held: str) -> None:
+    """TH Fig 5.9: the linkage at the start, and where the hand pulls."""
+    turns = np.cumsum(START)
+    steps = np.array(LENGTHS)[:, None] * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    joints = 1e3 * np.vstack([np.zeros(2), np.cumsum(steps, axis=0)])
+    ax.plot(*joints.T, "o-", color=BLACK, lw=4, ms=9, mfc="white", markevery=[0, 1, 2])
+    link = {"distal": 2, "middle": 1}[held]
+    x, y = joints[link : link + 2].mean(axis=0)
+    ax.plot(x, y, "o", color=RED, ms=8, label="held at its centre of mass")
+    style = {"arrowstyle": "-|>", "color": RED, "lw": 2}
+    ax.annotate("", (x + 25, y), (x, y), arrowprops=style)
+    ax.annotate("0.4 N", (x + 5, y - 14), color=RED, fontsize=9)
+    ax.set(xlim=(-15, 145), ylim=(-60, 75), aspect="equal", xlabel="x [mm]", ylabel="y [mm]")
+    ax.set_title(f"Fig 5.9: at the start, {held} link held", fontsize=9)
+    ax.legend(fontsize=8, frameon=False, loc="lower left")
+
+
+EXPERIMENTS = (Experiment("linkage-async", "X14", "A linkage through a late device", hold_async),)
