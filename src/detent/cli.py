@@ -135,9 +135,8 @@ def print_report(report: dict[str, Any]) -> None:
     claims = Table("", "claim", "measured", "required", "source")
     for claim in report["claims"]:
         mark = "[green]✓[/]" if claim["passed"] else "[red]✗[/]"
-        claims.add_row(
-            mark, claim["text"], f"{claim['measured']:.4g}", claim["required"], claim["source"]
-        )
+        words = [escape(claim[part]) for part in ("text", "required", "source")]
+        claims.add_row(mark, words[0], f"{claim['measured']:.4g}", words[1], words[2])
     out.print(claims)
 
 
@@ -170,7 +169,7 @@ def reproduce(
         out.print(f"{report['experiment']}: {good} of {len(report['claims'])} claims hold")
     for claim in failed:
         number = f"{claim['measured']:.4g}, required {claim['required']}"
-        out.print(f"[red]✗[/] {claim['id']}: {claim['text']}: {number}")
+        out.print(f"[red]✗[/] {claim['id']}: {escape(claim['text'])}: {escape(number)}")
     out.print(f"the report is {folder / 'report.html'}")
     if failed:
         raise typer.Exit(1)

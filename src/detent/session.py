@@ -22,7 +22,7 @@ from detent.assembly import (
     fill_hold,
     fill_limits,
 )
-from detent.checks import one_of, positive
+from detent.checks import not_negative, one_of, positive
 from detent.coupling import Coupling, FourChannel, UnilateralCoupler
 from detent.devices import Inertial
 from detent.devices.protocol import ImpedanceDevice
@@ -96,6 +96,8 @@ class Session:
         integrator: ``"symplectic"`` (velocity first: passive for undamped springs) or
             ``"held"`` (positions move as under a force that is held for the step, as a real
             device does: a sampled spring then gains energy).
+        frozen: [s] for which inertia and directions of constraint are kept, as those of a local
+            model are until its next update (Coriolis terms are left out, too); 0 = exact.
         baumgarte: how drift of closed loops is taken back.
     """
 
@@ -109,6 +111,7 @@ class Session:
         outside: str = "hold",
         rate: float = 1000.0,
         integrator: str = "symplectic",
+        frozen: float = 0.0,
         baumgarte: Baumgarte | None = None,
     ) -> None:
         self.world = world
@@ -121,6 +124,7 @@ class Session:
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
         self.rate = positive("rate", rate)
         self.baumgarte = baumgarte or Baumgarte()
+        self.frozen = not_negative("frozen", frozen)
         self.integrator = one_of("integrator", integrator, records.INTEGRATORS)
 
     def run(
@@ -229,6 +233,7 @@ class Session:
             "rate": rate or self.rate,
             "outside": self.outside,
             "integrator": self.integrator,
+            "frozen": self.frozen,
             "notes": notes or [],
         }
         for name in ("contact", "coupling", "device", "force_path", "baumgarte"):
@@ -272,6 +277,7 @@ class Session:
         p = np.zeros(1, records.PARAMETERS)
         notes: list[str] = []
         p["step"] = 1.0 / rate
+        p["frozen"] = round(self.frozen * rate)
         p["integrator"] = records.INTEGRATORS.index(self.integrator)
         fill_closures(p, self.baumgarte, len(closures.h), notes)
         fill_device(device, self.device, start)

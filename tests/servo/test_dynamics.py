@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.optimize import root
 
-from detent import Contact, World
+from detent import Contact, Session, World
 from detent.hands import Constant
 from detent.servo.records import STAGE_APPROACH, STAGE_SENSE
 from detent.session import Prepared
-from lab import PLANAR, advance, full_inertia, loose, run_stage, scene, start
+from lab import LOOSE, PLANAR, advance, full_inertia, loose, run_stage, scene, start
 
 INERTIA = np.array([0.002, 0.004, 0.005])
 BOX = f"""<body name="box"><freejoint/>
@@ -369,3 +369,16 @@ def test_a_joint_limit_holds_a_link_under_load(mode: str) -> None:
     np.testing.assert_allclose(rows["tool_twist"][-1], 0.0, atol=1e-8)
     if mode == "rigid":
         assert rows["tool_position"][:, 2].min() > -0.01 - 1e-9
+
+
+def test_a_frozen_inertia_is_kept_until_the_next_refresh() -> None:
+    world = World.builtin("three-link").placed([0.3, 0.8, -0.5], [3.0, -2.0, 1.0])
+    session = Session(world, coupling=LOOSE, rate=1000.0, frozen=0.01)
+    ready = start(session)
+    seen = []
+    for _ in range(25):
+        advance(ready, 1)
+        seen.append(full_inertia(ready))
+    changed = [i for i in range(1, 25) if not np.array_equal(seen[i], seen[i - 1])]
+    assert changed == [10, 20]
+    assert not ready.servo.scene.bias.any()  # neither Coriolis terms nor, here, weight

@@ -88,6 +88,7 @@ PARAMETERS = np.dtype(
         ("collisions_only", "i8"),  # literal TH 4.5.2: only impulses are limited (errata E9)
         ("rezero", "i8"),  # the other remedy of errata E9
         ("limit", "f8", 6),  # [N, N·m] of the environment's wrench, inf = none
+        ("frozen", "i8"),  # [ticks] for which inertia and constraint directions are kept; 0 = exact
         ("integrator", "i8"),  # velocity first, or positions as under a held force
         ("device_friction", "f8", 2),  # [N, N·m] Coulomb
         ("device_damping", "f8", 2),  # [N·s/m, N·m·s/rad]

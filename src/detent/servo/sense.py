@@ -21,6 +21,7 @@ from detent.servo.records import (
     ACTUATORS,
     COLLIDING,
     FREE,
+    GRAVITY,
     IMPULSE,
     JOINT_DAMPING,
     PASSIVE,
@@ -28,12 +29,14 @@ from detent.servo.records import (
     RIGID,
     STAGE_CLOSE,
     TENDONS,
+    TICKS,
     Motion,
     Rows,
     Scene,
     Servo,
 )
 from detent.servo.seams import is_seam
+from detent.servo.weight import weight_torque
 from detent.world.bridge import (
     mj_collision,
     mj_comPos,
@@ -53,13 +56,12 @@ SAME = 1e-9  # [m, -] two contacts are copies if row and separation agree to thi
 
 
 @kernel
-def update_physics(sc: Scene, mo: Motion, step: float) -> None:
-    """Kinematics, inertia, contacts, bias and passive torques of the present state."""
+def update_physics(sc: Scene, mo: Motion) -> None:
+    """Kinematics, contacts, bias, passive and actuator torques of the present state."""
     mj_kinematics(sc.model, sc.data)
     mj_comPos(sc.model, sc.data)
     if sc.features[TENDONS] > 0:
         mj_tendon(sc.model, sc.data)
-    mj_makeM(sc.model, sc.data)
     mj_collision(sc.model, sc.data)
     if sc.features[ACTUATORS] > 0:
         mj_transmission(sc.model, sc.data)
@@ -70,6 +72,12 @@ def update_physics(sc: Scene, mo: Motion, step: float) -> None:
         mj_rne(sc.model, sc.data, 0, sc.bias.ctypes.data)
     if sc.features[ACTUATORS] > 0:
         mj_fwdActuation(sc.model, sc.data)
+
+
+@kernel
+def update_inertia(sc: Scene, mo: Motion, step: float) -> None:
+    """D and D + T·C of the present state, factored."""
+    mj_makeM(sc.model, sc.data)
     factor_inertia(sc.M, mo.inertia)
     if sc.features[JOINT_DAMPING] == 0:
         copy_vector(mo.inertia.LD, mo.damped.LD)
@@ -331,10 +339,28 @@ def row_group(rows: Rows, r: int) -> int:
 
 
 @kernel
+def is_fresh(s: Servo) -> bool:
+    """Whether inertia and constraint directions are those of this tick, not of a tick before."""
+    frozen = s.parameters["frozen"][0]
+    return frozen == 0 or s.clock.counts[TICKS] % frozen == 0
+
+
+@kernel
+def drop_coriolis(sc: Scene) -> None:
+    """Leave only the weight in the bias, as a local model does (TH 6.3, S3 eq. 11)."""
+    for j in range(sc.nv):
+        sc.bias[j] = -weight_torque(sc, j) if sc.features[GRAVITY] != 0 else 0.0
+
+
+@kernel
 def sense(s: Servo) -> None:
     """Stage: everything about the present state that the response needs."""
     p = s.parameters
-    update_physics(s.scene, s.motion, p["step"][0])
+    update_physics(s.scene, s.motion)
+    if is_fresh(s):
+        update_inertia(s.scene, s.motion, p["step"][0])
+    if p["frozen"][0] != 0:
+        drop_coriolis(s.scene)
     if s.closures.kind.shape[0] > 0:
         call_stage(s.stages[STAGE_CLOSE], s)
     gather_contacts(s.scene, s.motion, s.rows, p)

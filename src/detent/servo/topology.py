@@ -19,6 +19,7 @@ from detent.kernels.vectors import clear_vector, dot
 from detent.servo.close import COUPLED, coupled_motion, find_places
 from detent.servo.couple import add_hand_torque, respond_to_hand
 from detent.servo.records import Closures, Device, Motion, Scene, Servo
+from detent.servo.sense import is_fresh
 
 MOST_TURN = 0.5  # [rad] between the linkage and where the device would have it
 
@@ -49,7 +50,8 @@ def weigh_linkage(s: Servo) -> None:
     update_link_inertia(s.scene, mo)
     pack(mo.link, de, mo.inside[1])
     enter, leave = p["singular"][0, 0], p["singular"][0, 1]
-    mo.rank[0] = weigh(mo.inside[0], mo.inside[1], n, enter, leave, mo.rank[0], mo.mapping)
+    if is_fresh(s):
+        mo.rank[0] = weigh(mo.inside[0], mo.inside[1], n, enter, leave, mo.rank[0], mo.mapping)
     mo.rank[1] = n - mo.rank[0]
     hold_topology(s.scene, mo, de, s.closures, p)
 
