@@ -1,4 +1,4 @@
-"""What the tests of the servo share: a prepared servo, its stages, small worlds."""
+"""What the tests of the servo share: a prepared servo, its stages, small worlds, their physics."""
 
 from __future__ import annotations
 
@@ -69,3 +69,116 @@ def full_inertia(ready: Prepared) -> np.ndarray:
     dense = np.zeros((ready.model.nv, ready.model.nv))
     mujoco.mj_fullM(ready.model, ready.data, dense)
     return dense
+
+
+def mirror(ready: Prepared) -> mujoco.MjData:
+    """The servo's present state in a fresh mjData, as MuJoCo's Python API sees it."""
+    data = mujoco.MjData(ready.model)
+    data.qpos[:], data.qvel[:] = ready.servo.scene.qpos, ready.servo.scene.qvel
+    data.ctrl[:] = ready.data.ctrl
+    mujoco.mj_forward(ready.model, data)
+    return data
+
+
+def inertia_of(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """D, from MuJoCo's Python API."""
+    dense = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, dense)
+    return dense
+
+
+def closures_of(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+    """W and h of all loops: MuJoCo's own rows of its equality constraints."""
+    count = int(data.ne)
+    return data.efc_J.reshape(-1, model.nv)[:count].copy(), data.efc_pos[:count].copy()
+
+
+def hand_of(world: World, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+    """The hand point and its Jacobian, from MuJoCo's Python API."""
+    point = data.xpos[world.held] + data.xmat[world.held].reshape(3, 3) @ world.point
+    jac = np.zeros((6, world.model.nv))
+    mujoco.mj_jac(world.model, data, jac[:3], jac[3:], point, world.held)
+    return point, jac
+
+
+def null_space(A: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of what A maps to zero, as columns."""
+    _, values, V = np.linalg.svd(A)
+    return V[int((values > 1e-9 * values.max(initial=0.0)).sum()) :].T
+
+
+def tangent_space(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """Velocities that keep all loops closed, as columns."""
+    W, _ = closures_of(model, data)
+    return null_space(W) if len(W) else np.eye(model.nv)
+
+
+def closed_pose(model: mujoco.MjModel, qpos: np.ndarray) -> np.ndarray:
+    """The pose with all loops closed that Newton's method finds from *qpos*."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    for _ in range(30):
+        mujoco.mj_forward(model, data)
+        W, h = closures_of(model, data)
+        if np.abs(h).max(initial=0.0) < 1e-15:
+            break
+        mujoco.mj_integratePos(model, data.qpos, -np.linalg.pinv(W, rcond=1e-8) @ h, 1.0)
+    return data.qpos.copy()
+
+
+def wander(
+    model: mujoco.MjModel, qpos: np.ndarray, rng: np.random.Generator, size: float
+) -> np.ndarray:
+    """A random pose near *qpos* with all loops closed: along their manifold, step by step."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    aim = rng.standard_normal(model.nv)
+    for _ in range(10):
+        mujoco.mj_forward(model, data)
+        Z = tangent_space(model, data)
+        mujoco.mj_integratePos(model, data.qpos, 0.1 * size * Z @ (Z.T @ aim), 1.0)
+        data.qpos[:] = closed_pose(model, data.qpos)
+    return data.qpos.copy()
+
+
+def link(name: str, length: float, inner: str = "", joint: str = "", at: str = "0 0 0") -> str:
+    """A planar link along x; its joint is at its beginning."""
+    return f"""<body name="{name}" pos="{at}"><joint name="{name}" axis="0 0 1" {joint}/>
+      <inertial pos="{length / 2} 0 0" mass="1" diaginertia=".001 .001 .001"/>
+      <geom type="capsule" size=".004" fromto="0 0 0 {length} 0 0" contype="1" conaffinity="0"/>
+      {inner}</body>"""
+
+
+#: crank, coupler and rocker: 1 degree of freedom
+ROCKER = scene(
+    link("crank", 0.04, link("coupler", 0.09,
+         link("rocker", 0.06, '<site name="end" pos=".06 0 0"/>', at=".09 0 0"), at=".04 0 0"))
+    + '<site name="pivot" pos=".1 0 0"/>',
+    more='<equality><connect name="cut" site1="end" site2="pivot"/></equality>',
+)  # fmt: skip
+ROCKER_POSE = np.array([1.0, -0.7, -2.0])  # nearly closed
+
+
+def unlimited(world: World) -> World:
+    """The same world without joint limits."""
+    spec = world.spec.copy()
+    for joint in spec.joints:
+        joint.limited = 0
+    held = world.body_name(world.held)
+    return World(spec, tool=held, point=world.point).placed(world.qpos)
+
+
+def multiplier_system(
+    D: np.ndarray, W: np.ndarray, torque: np.ndarray, wanted: np.ndarray | None = None
+) -> np.ndarray:
+    """q̈ of the full system of S3 eq. 4, by least squares: closures may be redundant."""
+    n, m = len(D), len(W)
+    size = np.linalg.norm(W, axis=1, keepdims=True)
+    rows = W / np.where(size > 1e-12, size, 1.0)
+    scale = np.abs(D).max()
+    system = np.block([[D / scale, rows.T], [rows, np.zeros((m, m))]])
+    right = np.zeros((n + m, *torque.shape[1:]))
+    right[:n] = torque / scale
+    if wanted is not None:
+        right[n:] = wanted / np.where(size[:, 0] > 1e-12, size[:, 0], 1.0)
+    return np.linalg.lstsq(system, right, rcond=1e-11)[0][:n]

@@ -164,6 +164,7 @@ def fill_coupling(
         b[part] *= ease
     p["coupling_k"], p["coupling_b"] = k, b
     fill_topology(p, coupling, notes)
+    fill_shaping(p, coupling, start, notes)
     p["adaptive_damping"] = getattr(coupling, "adaptive_damping", 0.0)
     fastest = float(np.linalg.eigvalsh(mobility[:3, :3]).max())
     room = MOST_DAMPING / (step * fastest) - b[:3].max() if fastest > 0.0 else 0.0
@@ -171,11 +172,8 @@ def fill_coupling(
 
 
 def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
-    """Impedance shaping and the penalty on topological constraints."""
-    if not isinstance(coupling, FourChannel):
-        return
-    step = float(p["step"][0])
-    topology, shaping = coupling.topology, coupling.shaping
+    """The penalty on topological constraints."""
+    step, topology = float(p["step"][0]), getattr(coupling, "topology", None)
     if topology is not None:
         p["topology_k"] = min(topology.stiffness, 2.0 * MOST_STIFFNESS / step**2)
         p["topology_b"] = min(topology.damping, 2.0 * MOST_DAMPING / step)
@@ -185,10 +183,25 @@ def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
                 f"the topology's gains were bounded by the step of {1e3 * step:.3g} ms: "
                 f"{float(p['topology_k'][0]):.3g} 1/s², {float(p['topology_b'][0]):.3g} 1/s"
             )
-    if shaping is not None:
-        p["shaping"] = 1
-        p["shaping_bias"] = shaping.bias
-        p["shaping_damping"] = six("damping", shaping.damping)
+
+
+def fill_shaping(p: np.ndarray, coupling: Coupling, start: ToolStart, notes: list[str]) -> None:
+    """The linkage's inertia at the hand; its damping bounded by what the step can hold."""
+    step, shaping = float(p["step"][0]), getattr(coupling, "shaping", None)
+    if shaping is None:
+        return
+    p["shaping"] = 1
+    p["shaping_bias"] = shaping.bias
+    damping = six("shaping damping", shaping.damping)
+    for part, what in zip(_BLOCKS, ("translation", "rotation"), strict=True):
+        ease = bound(damping[part], start.mobility[part, part], MOST_DAMPING / step)
+        damping[part] *= ease
+        if ease < 1.0:
+            notes.append(
+                f"the shaping's damping in {what} was bounded by the step of {1e3 * step:.3g} ms: "
+                f"to {100 * ease:.3g} %"
+            )
+    p["shaping_damping"] = damping
 
 
 def fill_closures(p: np.ndarray, baumgarte: Baumgarte, rows: int, notes: list[str]) -> None:

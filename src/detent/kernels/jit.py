@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,7 +33,9 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "detent"
 
 
+@cache
 def _fingerprint() -> str:
+    """Of the sources as they are when the process starts: that is what it runs."""
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
     compiled = [package / "world/bridge.py"]
