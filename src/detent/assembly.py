@@ -127,13 +127,28 @@ def aim(target: np.ndarray, hand: Hand | None) -> None:
         target[3:] = unit_quaternion("hand target", hand.target_quaternion)
 
 
-def fill_hold(p: np.ndarray, outside: str, start: ToolStart, mask: np.ndarray) -> None:
-    """The spring that holds the tool in directions that the device cannot move in."""
+def fill_hold(
+    p: np.ndarray, outside: str, start: ToolStart, mask: np.ndarray, notes: list[str]
+) -> None:
+    """The spring that holds the tool in directions that the device cannot move in.
+
+    Its gains are bounded by the held link's own inertia: no pose makes the hand lighter.
+    """
     beyond = start.mask * (1.0 - mask)
-    if outside == "hold" and beyond.any():
-        size = np.diag(inertia_from(start)) * beyond
-        p["hold_k"] = size * HOLD_FREQUENCY**2
-        p["hold_b"] = size * 2.0 * HOLD_FREQUENCY
+    if outside != "hold" or not beyond.any():
+        return
+    step = float(p["step"][0])
+    size = np.diag(inertia_from(start)) * beyond
+    k, b = size * HOLD_FREQUENCY**2, size * 2.0 * HOLD_FREQUENCY
+    mobility = inverse_within(start.link, start.mask)
+    soft = bound(k, mobility, MOST_STIFFNESS / step**2)
+    ease = bound(b, mobility, MOST_DAMPING / step)
+    if soft < 1.0 or ease < 1.0:
+        notes.append(
+            f"the spring outside the device's subspace was bounded by the step of "
+            f"{1e3 * step:.3g} ms: stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
+        )
+    p["hold_k"], p["hold_b"] = soft * k, ease * b
 
 
 def fill_coupling(
@@ -157,7 +172,8 @@ def fill_coupling(
         if soft < 1.0 or ease < 1.0:
             what = "translation" if part.start == 0 else "rotation"
             notes.append(
-                f"the coupling's gains in {what} were bounded by the step of {1e3 * step:.3g} ms: "
+                f"the coupling's gains in {what} were bounded, for the start pose, by the step "
+                f"of {1e3 * step:.3g} ms: "
                 f"stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
             )
         k[part] *= soft

@@ -30,6 +30,10 @@ Names = Annotated[
     list[str] | None, typer.Argument(help="Experiments; all of them if none is named.")
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="K=V", help="Set a parameter.")]
+Tool = Annotated[
+    str | None, typer.Option(help="A body of the tool: its whole mechanism. Held, unless --held.")
+]
+Held = Annotated[str | None, typer.Option(help="The link of the tool that the hand holds.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -207,13 +211,14 @@ def bench(
 @app.command()
 def check(
     scene: Annotated[str, typer.Argument(help="An MJCF or URDF file, or a built-in world.")],
-    tool: Annotated[str | None, typer.Option(help="The body that the hand holds.")] = None,
+    tool: Tool = None,
+    held: Held = None,
     as_json: Json = False,
 ) -> None:
     """Say what Detent sees in a scene, and what is wrong with it."""
     from detent.world.inspect import inspect_world
 
-    found = inspect_world(open_world(scene, tool))
+    found = inspect_world(open_world(scene, tool, held=held))
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -259,10 +264,8 @@ def doctor(as_json: Json = False) -> None:
 @app.command()
 def play(
     world: Annotated[str, typer.Argument(help="A built-in world or a scene file.")] = "peg-in-hole",
-    tool: Annotated[str | None, typer.Option(help="The body that the hand holds.")] = None,
-    held: Annotated[
-        str | None, typer.Option(help="The link of the tool that the hand holds.")
-    ] = None,
+    tool: Tool = None,
+    held: Held = None,
     rate: Annotated[float, typer.Option(help="[Hz] of the servo.")] = 4000.0,
     port: Annotated[int, typer.Option(help="Port of the page on this machine.")] = 8080,
     stiffness: Annotated[float, typer.Option(help="[N/m] of a contact point.")] = 4000.0,

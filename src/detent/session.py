@@ -35,8 +35,8 @@ from detent.servo.exchange import make_slot
 from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
 from detent.servo.records import Servo
-from detent.servo.scene import make_arrays, make_scene
-from detent.servo.start import spans, tool_at_start
+from detent.servo.scene import make_arrays, make_scene, never_singular
+from detent.servo.start import tool_at_start
 from detent.warmup import warm
 from detent.world.baumgarte import Baumgarte
 from detent.world.contact import Contact
@@ -229,7 +229,10 @@ class Session:
             "world": self.world.name,
             "tool": self.world.body_name(self.world.tool),
             "held": self.world.body_name(self.world.held),
+            "point": self.world.point.tolist(),
             "start": self.world.qpos.tolist(),
+            "start_velocity": self.world.qvel.tolist(),
+            "controls": self.world.ctrl.tolist(),
             "rate": rate or self.rate,
             "outside": self.outside,
             "integrator": self.integrator,
@@ -283,16 +286,15 @@ class Session:
         fill_device(device, self.device, start)
         fill_contact(p, self.contact)
         fill_limits(p, self.contact, self.device)
-        fill_hold(p, self.outside, start, device.mask)
+        fill_hold(p, self.outside, start, device.mask, notes)
         fill_coupling(p, self.coupling, start, device, notes)
         fill_hand(p, hand)
         self.force_path.fill(p)
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         target = np.concatenate([device.position, device.quaternion])
         aim(target, hand)
-        scene = make_scene(self.world, model, data)
-        if not spans(start.mobility, device.mask):
-            scene.features[records.NEVER_SINGULAR] = 0
+        nowhere = never_singular(self.world, start, device.mask)
+        scene = make_scene(self.world, model, data, nowhere)
         poses = np.zeros((model.nbody, 7))
         rows_ring = np.zeros(ring, records.ROW)
         servo = Servo(

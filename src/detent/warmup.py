@@ -21,7 +21,8 @@ from detent.servo.compile import ALL, compile_stage, compile_stages, missing_sta
 from detent.servo.records import Servo
 
 _MARK = "complete"
-_TEXT = "compiling the servo, once for this version (about a minute)"
+_PATIENCE = 300.0  # [s] with a helper that still compiles when there is nothing left to claim
+_TEXT = "compiling the servo, once for this version (under a minute)"
 _HELPER = "from detent.warmup import help_compiling; import sys; help_compiling(*sys.argv[1:])"
 
 Progress = Callable[[float], None]
@@ -29,7 +30,7 @@ _told: list[Progress] = []  # who is being told
 
 
 def is_compiled() -> bool:
-    """Whether the machine code of exactly these sources is on disk."""
+    """Whether the default configuration, of exactly these sources, is on disk as machine code."""
     return not JIT_ENABLED or (compiled_cache() / _MARK).exists()
 
 
@@ -66,10 +67,10 @@ def warm(servo: Servo) -> None:
 
 
 def _compile_on_all_cores(missing: list[Any], servo: Servo) -> None:
-    helpers = min(len(missing), os.cpu_count() or 1) - 1
+    helpers = min(len(missing), _cores()) - 1
     with tempfile.TemporaryDirectory() as folder:
         names = [function.__name__ for function in missing]
-        command = [sys.executable, "-c", _HELPER, folder, *names]
+        command = [sys.executable, "-P", "-c", _HELPER, folder, *names]
         quiet = subprocess.DEVNULL
         started = [
             subprocess.Popen(command, stdout=quiet, stderr=quiet) for _ in range(max(helpers, 0))
@@ -77,10 +78,20 @@ def _compile_on_all_cores(missing: list[Any], servo: Servo) -> None:
         try:
             _compile_unclaimed(missing, servo, Path(folder))
             for helper in started:
-                helper.wait()
+                helper.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            pass  # what it did not finish is compiled here
         finally:
             for helper in started:
                 helper.kill()
+                helper.wait()
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager
@@ -127,7 +138,7 @@ def reporting(progress: Progress) -> Iterator[None]:
 
 
 def compile_servo(progress: Progress) -> None:
-    """Compile everything that a session calls, and leave a mark that it is done."""
+    """Compile what a session with the defaults calls, and leave a mark that it is done."""
     from detent.hands import Impedance
     from detent.session import Session
     from detent.world.world import World

@@ -61,7 +61,7 @@ class Panel:
 
     def offer_links(self, world: World) -> None:
         """Let a person choose which link of the tool to hold, if it has several."""
-        links = tuple(world.body_name(body) for body in world.tool_bodies)
+        links = tuple(world.body_name(body) for body in world.holdable)
         if len(links) < 2:
             return
         held = world.body_name(world.held)

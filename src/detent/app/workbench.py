@@ -22,6 +22,7 @@ from detent.app.stopper import Stopper
 from detent.assembly import MOST_DAMPING, MOST_STIFFNESS, bound
 from detent.checks import positive
 from detent.coupling.gains import block_inertia
+from detent.errors import DetentError
 from detent.hands import Impedance
 from detent.servo.live import Live, Status
 from detent.servo.start import inertia_from, inverse_within
@@ -125,7 +126,7 @@ def play(
                 screen.say(first_line(session.world.name, server.url))
                 if open_browser:
                     webbrowser.open(server.url)
-                began = time.monotonic()
+                began, first = time.monotonic(), record
                 while True:
                     left = None if seconds is None else seconds - (time.monotonic() - began)
                     status, session, again = hold(
@@ -133,7 +134,7 @@ def play(
                     )
                     if not again:
                         return status
-                    record = another(record)
+                    record = another(first)
             finally:
                 server.stop()
         except KeyboardInterrupt:
@@ -167,19 +168,25 @@ def hold(
     if link is None or stopper.stop.is_set():
         screen.say(last_line(status, bench.readings))
         return status, session, False
-    screen.say(f"the hand now holds {link!r}")
-    return status, session.holding(link, *live.configuration()), True
+    try:
+        session = session.holding(link, *live.configuration())
+        screen.say(f"the hand now holds {link!r}")
+    except DetentError as error:
+        screen.say(f"the hand cannot hold {link!r}: {error}")
+        session = session.holding(
+            session.world.body_name(session.world.held), *live.configuration()
+        )
+    return status, session, True
 
 
 def another(record: str | Path | None) -> Path | None:
     """The next free name for a trace: trace.arrow, trace-2.arrow, …"""
     if record is None:
         return None
-    path = Path(record)
-    stem, _, number = path.stem.rpartition("-")
-    if not (stem and number.isdigit()):
-        stem, number = path.stem, "1"
-    return path.with_name(f"{stem}-{int(number) + 1}{path.suffix}")
+    path, number = Path(record), 2
+    while (free := path.with_name(f"{path.stem}-{number}{path.suffix}")).exists():
+        number += 1
+    return free
 
 
 def run(

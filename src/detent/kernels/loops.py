@@ -86,7 +86,9 @@ def close_loops(inertia: Inertia, m: int, N: Floats, covered: Floats) -> int:
     whiten_open_rows(inertia, m, N)
     _make_unit(inertia, N, m, covered)
     rank = 0
-    for _ in range(min(m, inertia.nv)):
+    for _ in range(m):
+        if rank == inertia.nv:
+            break
         row = _least_covered(covered, m)
         if not covered[row] < 1.0 - DEPENDENT * DEPENDENT:
             break

@@ -8,14 +8,13 @@ import numpy as np
 from detent.errors import SceneError
 from detent.servo.close import COUPLED, PIN, ROWS_OF, WELD
 from detent.servo.records import Closures
-from detent.world.loops import active_equalities, equality_name
+from detent.world.loops import active_equalities, equality_name, tie_of, turns
 
 _KINDS = {
     int(mujoco.mjtEq.mjEQ_CONNECT): PIN,
     int(mujoco.mjtEq.mjEQ_WELD): WELD,
     int(mujoco.mjtEq.mjEQ_JOINT): COUPLED,
 }
-_SITE = int(mujoco.mjtObj.mjOBJ_SITE)
 
 
 def make_closures(model: mujoco.MjModel) -> Closures:
@@ -60,24 +59,17 @@ def _kind(model: mujoco.MjModel, equality: int) -> int:
             f"{mujoco.mjtEq(kind).name.removeprefix('mjEQ_').lower()}; Detent closes loops by "
             "connect, weld and joint"
         )
+    if _KINDS[kind] == WELD and not turns(model, equality):
+        return PIN  # a torque scale of zero lets the bodies turn
     return _KINDS[kind]
 
 
 def _tie(model: mujoco.MjModel, equality: int, i: int, out: Closures) -> None:
-    ids = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
-    data = model.eq_data[equality]
-    if model.eq_objtype[equality] == _SITE:
-        for side, site in enumerate(ids):
-            out.body[i, side] = model.site_bodyid[site]
-            out.point[i, side] = model.site_pos[site]
-            out.quaternion[i, side] = model.site_quat[site]
-        return
-    out.body[i] = ids[0], max(ids[1], 0)
-    welded = out.kind[i] == WELD
-    out.point[i, 0] = data[3:6] if welded else data[0:3]
-    out.point[i, 1] = data[0:3] if welded else data[3:6]
-    if welded:
-        out.quaternion[i, 0] = data[6:10]
+    tie = tie_of(model, equality)
+    out.body[i] = tie.body
+    for side in range(2):
+        out.point[i, side] = tie.point[side]
+        out.quaternion[i, side] = tie.quaternion[side]
 
 
 def _couple(model: mujoco.MjModel, equality: int, i: int, out: Closures) -> None:

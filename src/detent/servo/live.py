@@ -23,8 +23,8 @@ VIEW_HZ = 120.0
 KEEP_SECONDS = 10.0
 #: parameters that a running servo cannot change, and those that may be infinite
 FIXED = (
-    *("step", "contact_mode", "coupling", "strategy", "shaping"),
-    *("friction", "friction_impacts", "wall"),
+    *("step", "integrator", "frozen", "contact_mode", "coupling", "strategy", "shaping"),
+    *("singular", "friction", "friction_impacts", "wall", "wall_blocks", "delay_ticks"),
 )
 UNBOUNDED = ("slew", "cap", "limit")
 

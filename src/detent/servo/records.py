@@ -317,7 +317,7 @@ class Closures(Struct):
     wanted: np.ndarray  # (rows,) W q̈ that closes them
     covered: np.ndarray  # (rows,) scratch
     rates: np.ndarray  # (rows,) scratch
-    jac: np.ndarray  # (2, 6, nv) scratch: J of the point and rotation, or their rates
+    jac: np.ndarray  # (2, 6, nv) scratch: rate of J of the point and of the rotation
     place: np.ndarray  # (2, 7) scratch: where the two points are
 
 
@@ -356,7 +356,7 @@ class Servo(Struct):
     ring: np.ndarray  # (n,) ROW
     ring_bytes: np.ndarray  # (n, bytes)
     written: np.ndarray  # (1,) rows written so far
-    stages: np.ndarray  # (STAGES,) addresses, see servo.tick
+    stages: np.ndarray  # (STAGES,) addresses, see servo.compile
 
 
 (

@@ -1,4 +1,4 @@
-"""What contacts do to the bodies: impulses, penalty forces, or rigid time stepping."""
+"""What contacts do to the bodies: impulses and penalty forces."""
 
 from __future__ import annotations
 

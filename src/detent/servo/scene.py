@@ -9,17 +9,21 @@ from detent.kernels.impact_friction import FrictionWork, friction_work
 from detent.kernels.inertia import make_inertia
 from detent.kernels.mapping import mapping_work
 from detent.servo.records import MAX_DELAY, MEMORY, Block, Clock, Device, Motion, Rows, Scene
+from detent.servo.start import ToolStart, spans
 from detent.world.bridge import contact_views
 from detent.world.loops import active_equalities, joined_trees
 from detent.world.world import World
 
 # as integers: MuJoCo's enumerations do not compare with NumPy's
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+_FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 _BOX, _PLANE = int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_PLANE)
 HISTOGRAM_BINS = 4096  # [µs] of the loop's statistics
 
 
-def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scene:
+def make_scene(
+    world: World, model: mujoco.MjModel, data: mujoco.MjData, singular_nowhere: bool = False
+) -> Scene:
     """Views on *model* and *data*; keep both alive as long as the scene."""
     count, contacts = contact_views(data)
     seam_start, seam_geom = static_neighbours(model, data)
@@ -38,7 +42,7 @@ def make_scene(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> Scen
                 model.nu,
                 int(gravity_on),
                 int(model.dof_damping.any()),
-                int(never_singular(model, world.held, world.tool_dofs)),
+                int(singular_nowhere),
                 int(has_passive(model)),
             ],
             np.int64,
@@ -163,15 +167,24 @@ def has_passive(model: mujoco.MjModel) -> bool:
     )
 
 
-def never_singular(model: mujoco.MjModel, held: int, dofs: np.ndarray) -> bool:
-    """Whether a tool is one body on slides and at most one free joint, ball or hinge.
+def never_singular(world: World, start: ToolStart, mask: np.ndarray) -> bool:
+    """Whether the held link moves in all directions of *mask* in every pose.
 
-    Then its Jacobian is invertible in every pose, and nothing needs to be weighed.
+    So it is for one free body, and for one on slides that span the translations of the mask,
+    followed by at most one hinge or ball: neither turns the slides. Nothing is to be weighed.
     """
+    model, held = world.model, world.held
     first, count = model.body_jntadr[held], model.body_jntnum[held]
     kinds = model.jnt_type[first : first + count]
-    alone = len(dofs) == model.body_dofnum[held] and len(active_equalities(model)) == 0
-    return alone and count > 0 and int((kinds != _SLIDE).sum()) <= 1
+    alone = len(world.tool_dofs) == model.body_dofnum[held] and not active_equalities(model)
+    if not alone or count == 0 or not spans(start.mobility, mask):
+        return False
+    if kinds[0] == _FREE:
+        return True
+    straight = mask[:3] > 0.0
+    slides = model.jnt_axis[first : first + count][kinds == _SLIDE]
+    turned_last = not (kinds[:-1] != _SLIDE).any()
+    return turned_last and np.linalg.matrix_rank(slides, 1e-6) >= straight.sum()
 
 
 def _reach(model: mujoco.MjModel, data: mujoco.MjData, box: int, other: int) -> bool:

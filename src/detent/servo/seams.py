@@ -17,6 +17,7 @@ from detent.kernels.jit import kernel
 from detent.servo.records import Rows, Scene
 
 SEAM_STEP = 1e-5  # [m] how far outside a face the seam test looks
+SEAM_PASSES = 3
 SEAM_TOLERANCE = 1e-6  # [m] two faces this close to one plane are one surface
 
 
@@ -40,17 +41,28 @@ def is_seam(sc: Scene, rows: Rows, r: int, scratch: np.ndarray) -> bool:
             n[k] = outward * rows.normal[r, k]
             p[k] = rows.point[r, k] + n[k] * (0.5 * abs(rows.separation[r]) + SEAM_STEP)
         keep_on_face(sc, face, n, p)
-        covered = False
-        for i in range(sc.seam_start[face], sc.seam_start[face + 1]):
-            other = sc.seam_geom[i]
-            if within(p, sc.geom_bounds[other], SEAM_TOLERANCE):
-                covered = leave_geom(sc, other, n, p, way) or covered
+        covered, moved = False, True
+        for _ in range(SEAM_PASSES):  # the way out of one may lead into another
+            if moved:
+                moved = leave_neighbours(sc, face, n, p, way)
+                covered = covered or moved
         if covered:
             for k in range(3):
                 p[k] -= 2.0 * SEAM_STEP * n[k]
             if not in_static_box(sc, face, p):
                 return True
     return False
+
+
+@kernel
+def leave_neighbours(sc: Scene, face: int, n: np.ndarray, p: np.ndarray, way: np.ndarray) -> bool:
+    """Move p out of the static geoms that touch *face*; False if it was in none."""
+    moved = False
+    for i in range(sc.seam_start[face], sc.seam_start[face + 1]):
+        other = sc.seam_geom[i]
+        if within(p, sc.geom_bounds[other], SEAM_TOLERANCE):
+            moved = leave_geom(sc, other, n, p, way) or moved
+    return moved
 
 
 @kernel

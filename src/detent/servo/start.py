@@ -13,7 +13,7 @@ from detent.world.loops import check_closed, closure_rows
 from detent.world.world import World
 
 _PLANE = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
-LEAST_MOBILITY = 0.1  # of the largest: constrained directions get a finite inertia by it
+LEAST_MOBILITY = 0.01  # of the largest: constrained directions get a finite inertia by it
 
 
 class ToolStart(NamedTuple):
@@ -86,7 +86,7 @@ def inertia_from(start: ToolStart) -> np.ndarray:
     L = np.linalg.cholesky(start.link[inside])
     values, vectors = np.linalg.eigh(L.T @ start.mobility[inside] @ L)
     most = values.max() if values.max() > ROUND_OFF else 1.0  # else loops lock the tool
-    values = np.maximum(values, LEAST_MOBILITY**2 * most)
+    values = np.maximum(values, LEAST_MOBILITY * most)
     out = np.zeros((6, 6))
     out[inside] = L @ (vectors / values) @ vectors.T @ L.T
     return out

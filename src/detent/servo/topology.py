@@ -52,7 +52,7 @@ def weigh_linkage(s: Servo) -> None:
     enter, leave = p["singular"][0, 0], p["singular"][0, 1]
     if is_fresh(s):
         mo.rank[0] = weigh(mo.inside[0], mo.inside[1], n, enter, leave, mo.rank[0], mo.mapping)
-    mo.rank[1] = n - mo.rank[0]
+    mo.rank[1] = n - max(mo.rank[0], 0)
     hold_topology(s.scene, mo, de, s.closures, p)
 
 
@@ -79,7 +79,7 @@ def update_link_inertia(sc: Scene, mo: Motion) -> None:
                 )
             out[3 + i, 3 + k] = turn
             out[i, 3 + k] = 0.0
-    # v_com = v − c × ω ... = v + ω × c: the coupling is −m [c]×
+    # v_com = v + ω × c: the coupling is −m [c]×
     out[0, 4], out[0, 5] = mass * c2, -mass * c1
     out[1, 3], out[1, 5] = -mass * c2, mass * c0
     out[2, 3], out[2, 4] = mass * c1, -mass * c0

@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from detent.world.loops import closure_rows, equality_name, openings
+from detent.world.loops import active_equalities, closure_rows, equality_name, opening
 from detent.world.world import World, body_name
 
 _MESH = mujoco.mjtGeom.mjGEOM_MESH
@@ -135,9 +135,13 @@ def _warnings(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> list[
     ]
     if not collides and model.npair == 0:
         out.append("the tool has no geom that collides: the hand will feel no contact")
-    for i, gap in openings(model, data).items():
-        if gap > _LOOSE:
-            out.append(f"the loop {equality_name(model, i)} is open by {gap:.3g} at the start")
+    for i in active_equalities(model):
+        apart, turned = opening(model, data, i)
+        if max(apart, turned) > _LOOSE:
+            gap = f"{apart:.3g} m and {turned:.3g} rad"
+            out.append(f"the loop {equality_name(model, i)} is open by {gap} at the start")
+    if model.neq and not active_equalities(model):
+        out.append("its loops are switched off: equality constraints are disabled or not active")
     meshes = [_geom(model, g) for g in range(model.ngeom) if model.geom_type[g] == _MESH]
     if meshes:
         out.append(f"meshes collide as their convex hulls: {', '.join(meshes[:6])}")

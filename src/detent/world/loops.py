@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import mujoco
 import numpy as np
 
@@ -9,11 +12,14 @@ from detent.errors import SceneError
 
 OPEN = 1e-4  # [m, rad] a loop that is open by more than this cannot start
 _BODY, _SITE = int(mujoco.mjtObj.mjOBJ_BODY), int(mujoco.mjtObj.mjOBJ_SITE)
-_JOINT = int(mujoco.mjtEq.mjEQ_JOINT)
+_JOINT, _WELD = int(mujoco.mjtEq.mjEQ_JOINT), int(mujoco.mjtEq.mjEQ_WELD)
+_OFF = int(mujoco.mjtDisableBit.mjDSBL_EQUALITY) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
 
 
 def active_equalities(model: mujoco.MjModel) -> list[int]:
     """The equality constraints that hold from the start."""
+    if model.opt.disableflags & _OFF:
+        return []
     return [i for i in range(model.neq) if model.eq_active0[i]]
 
 
@@ -67,19 +73,74 @@ def closure_rows(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray
     return J, data.efc_pos[:count].copy()
 
 
-def openings(model: mujoco.MjModel, data: mujoco.MjData) -> dict[int, float]:
-    """By how much each closure is open in the pose of *data* [m, rad]."""
-    _, h = closure_rows(model, data)
-    owner = data.efc_id[: len(h)]
-    return {i: float(np.linalg.norm(h[owner == i])) for i in active_equalities(model)}
+class Tie(NamedTuple):
+    """Two frames on two bodies that a closure holds together."""
+
+    body: tuple[int, int]
+    point: tuple[np.ndarray, np.ndarray]  # in the frames of the bodies
+    quaternion: tuple[np.ndarray, np.ndarray]
+
+
+def turns(model: mujoco.MjModel, equality: int) -> bool:
+    """Whether a closure ties rotations too: a weld with a torque scale."""
+    return bool(model.eq_type[equality] == _WELD and model.eq_data[equality, 10] != 0.0)
+
+
+def tie_of(model: mujoco.MjModel, equality: int) -> Tie:
+    """What a connect or a weld holds together, between sites or bodies."""
+    ids = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+    data = model.eq_data[equality]
+    if model.eq_objtype[equality] == _SITE:
+        a, b = ids
+        return Tie(
+            (int(model.site_bodyid[a]), int(model.site_bodyid[b])),
+            (model.site_pos[a], model.site_pos[b]),
+            (model.site_quat[a], model.site_quat[b]),
+        )
+    none = np.array([1.0, 0.0, 0.0, 0.0])
+    bodies = ids[0], max(ids[1], 0)
+    if model.eq_type[equality] == _WELD:
+        return Tie(bodies, (data[3:6], data[0:3]), (data[6:10], none))
+    return Tie(bodies, (data[0:3], data[3:6]), (none, none))
+
+
+def opening(model: mujoco.MjModel, data: mujoco.MjData, equality: int) -> tuple[float, float]:
+    """By how much a closure is open in the pose of *data*: [m] and [rad]."""
+    if model.eq_type[equality] == _JOINT:
+        return _coupling_error(model, data, equality)
+    tie = tie_of(model, equality)
+    places, frames = [], []
+    for body, point, quaternion in zip(*tie, strict=True):
+        places.append(data.xpos[body] + data.xmat[body].reshape(3, 3) @ point)
+        frame = np.zeros(4)
+        mujoco.mju_mulQuat(frame, data.xquat[body], quaternion)
+        frames.append(frame)
+    apart = float(np.linalg.norm(places[0] - places[1]))
+    alike = min(1.0, abs(float(frames[0] @ frames[1])))
+    return apart, 2.0 * math.acos(alike) if turns(model, equality) else 0.0
+
+
+def _coupling_error(
+    model: mujoco.MjModel, data: mujoco.MjData, equality: int
+) -> tuple[float, float]:
+    first, second = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+
+    def offset(joint: int) -> float:
+        place = model.jnt_qposadr[joint]
+        return float(data.qpos[place] - model.qpos0[place])
+
+    x = offset(second) if second >= 0 else 0.0
+    error = abs(offset(first) - float(np.polyval(model.eq_data[equality, 4::-1], x)))
+    slides = model.jnt_type[first] == int(mujoco.mjtJoint.mjJNT_SLIDE)
+    return (error, 0.0) if slides else (0.0, error)
 
 
 def check_closed(model: mujoco.MjModel, data: mujoco.MjData) -> None:
     """Refuse a start pose in which a loop is open."""
-    for i, gap in openings(model, data).items():
-        if gap > OPEN:
-            unit = "rad or m" if model.eq_type[i] == _JOINT else "m"
+    for i in active_equalities(model):
+        apart, turned = opening(model, data, i)
+        if max(apart, turned) > OPEN:
             raise SceneError(
-                f"the loop {equality_name(model, i)!r} is open by {gap:.3g} {unit} in the start "
-                f"pose; it must close to {OPEN:g}"
+                f"the loop {equality_name(model, i)!r} is open by {apart:.3g} m and "
+                f"{turned:.3g} rad in the start pose; it must close to {OPEN:g} of each"
             )

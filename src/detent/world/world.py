@@ -22,7 +22,8 @@ _GEOM, _BODY = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_BODY
 class World:
     """Everything that can be touched, and what the hand holds.
 
-    The *tool* is the whole kinematic tree of the named body; the *held* body (by default the
+    The *tool* is the whole mechanism of the named body (its kinematic tree, and those that
+    loops tie to it); the *held* body (by default the
     named one) is where the hand grasps it, at *point*, given in the held body's frame (by
     default its centre of mass). A scene may say all three itself, in its ``custom`` section::
 
@@ -113,12 +114,20 @@ class World:
 
     @property
     def tool_bodies(self) -> list[int]:
-        """Bodies of the tool's tree."""
+        """Bodies of the tool: of its tree, and of those that loops tie to it."""
         return np.nonzero(np.isin(self.model.body_treeid, list(self.trees)))[0].tolist()
 
     @property
+    def holdable(self) -> list[int]:
+        """Those of them that have a mass and an inertia of their own."""
+        model = self.model
+        return [
+            b for b in self.tool_bodies if min(model.body_mass[b], *model.body_inertia[b]) > 0.0
+        ]
+
+    @property
     def tool_dofs(self) -> np.ndarray:
-        """Degrees of freedom of the tool's tree."""
+        """Degrees of freedom of the tool."""
         return np.nonzero(np.isin(self.model.dof_treeid, list(self.trees)))[0]
 
     def body_name(self, body: int) -> str:
@@ -131,11 +140,11 @@ class World:
                 f"the held body {held!r} is not part of the tool {self.body_name(self.tool)!r}; "
                 f"its bodies: {', '.join(map(self.body_name, self.tool_bodies))}"
             )
-        if min(self.model.body_mass[self.held], *self.model.body_inertia[self.held]) <= 0.0:
-            solid = [b for b in self.tool_bodies if self.model.body_inertia[b].min() > 0.0]
+        if self.held not in self.holdable:
+            others = ", ".join(map(self.body_name, self.holdable))
             raise SceneError(
                 f"the held body {self.body_name(self.held)!r} has no mass or no inertia; "
-                f"hold one that has: {', '.join(map(self.body_name, solid))}"
+                + (f"hold one that has: {others}" if others else "no body of the tool has")
             )
 
     def holding(self, held: str, point: Sequence[float] | None = None) -> World:
