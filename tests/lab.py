@@ -158,6 +158,18 @@ ROCKER = scene(
 )  # fmt: skip
 ROCKER_POSE = np.array([1.0, -0.7, -2.0])  # nearly closed
 
+_AXES = ("0 0 1", "0 1 0", "1 0 .3", "0 1 .2", "1 .4 0", "0 .3 1", "1 0 0")
+_RING = ""
+for _i, _axis in reversed(list(enumerate(_AXES))):
+    _RING = f"""<body name="ring{_i}" pos="{0 if _i == 0 else 0.06} {0.01 * _i} 0">
+      <joint axis="{_axis}" damping="{0.001 * (_i % 3)}"/>
+      <geom type="capsule" size=".01" fromto="0 0 0 .06 .01 0" mass=".3" contype="0"
+        conaffinity="0"/>{_RING}</body>"""
+#: seven hinges, the last link welded to the world: 1 degree of freedom
+WELDED = scene(
+    _RING, more='<equality><weld name="cut" body1="ring6" anchor=".02 .01 .03"/></equality>'
+)
+
 
 def unlimited(world: World) -> World:
     """The same world without joint limits."""

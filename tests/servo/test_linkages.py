@@ -20,6 +20,7 @@ from detent.session import Prepared
 from lab import (
     ROCKER,
     ROCKER_POSE,
+    WELDED,
     advance,
     closed_pose,
     closures_of,
@@ -34,6 +35,7 @@ from lab import (
     scene,
     start,
     tangent_space,
+    wander,
 )
 
 UNIT = Inertial(mass=1.0, rotational_inertia=1e-3)
@@ -45,12 +47,6 @@ def at(world: World) -> mujoco.MjData:
     data.qpos[:], data.qvel[:], data.ctrl[:] = world.qpos, world.qvel, world.ctrl
     mujoco.mj_forward(world.model, data)
     return data
-
-
-def rocker(held: str) -> World:
-    """A link of a loop with 1 degree of freedom."""
-    world = World.from_string(ROCKER, tool=held)
-    return world.placed(closed_pose(world.model, ROCKER_POSE))
 
 
 # --- collisions of a linkage: X7
@@ -379,10 +375,37 @@ def topologies(**options: Any) -> FourChannel:
     return FourChannel(k, 0.0, topology=Topology(stiffness=200.0, damping=0.0, **options))
 
 
+#: two hinges of which one follows the other, and five whose end is welded to the ground
+GEARED = scene(
+    link("a", 0.1, link("b", 0.1, at=".1 0 0")),
+    more='<equality><joint joint1="b" joint2="a" polycoef="0 .5 .8 -.4 .3"/></equality>',
+)
+_CHAIN = ""
+for _name, _turn in zip("edcba", (60, 40, 70, 50, 0), strict=True):
+    _CHAIN = f"""<body name="{_name}" pos="{0 if _name == "a" else 0.06} 0 0" euler="0 0 {_turn}">
+      <joint axis="0 0 1"/><geom type="capsule" size=".004" fromto="0 0 0 .06 0 0" mass=".5"
+        contype="0" conaffinity="0"/>{_CHAIN}</body>"""
+CLAMPED = scene(_CHAIN, more='<equality><weld body1="e"/></equality>')
+
+
+def closed(xml: str, tool: str, pose: np.ndarray) -> World:
+    """A loop of our own, closed near a pose."""
+    world = World.from_string(xml, tool=tool)
+    return world.placed(closed_pose(world.model, pose))
+
+
 def at_hand(name: str) -> World:
     """A linkage in a pose that is not special, without friction, limits or weight."""
     if name.startswith("rocker-"):
-        return rocker(name.removeprefix("rocker-"))
+        return closed(ROCKER, name.removeprefix("rocker-"), ROCKER_POSE)
+    if name == "geared":
+        return closed(GEARED, "b", np.array([0.7, 0.6]))
+    if name == "ring":
+        world = World.from_string(WELDED, tool="ring4")
+        rng = np.random.default_rng(2)
+        return world.placed(wander(world.model, world.qpos, rng, 1.0))
+    if name == "clamped":
+        return closed(CLAMPED, "d", np.array([0.2, -0.1, 0.1, 0.0, 0.0]))
     poses: dict[str, list[float]] = {
         "three-link": [0.3, 0.8, -0.5], "laparoscope": [0.3, 0.2, 0.02, 0.1], "crank": [0.4, 0.2],
     }  # fmt: skip
@@ -427,8 +450,9 @@ def beside(
 
 LINKAGES = (
     *("three-link:link1", "three-link:link2", "four-bar", "crank", "laparoscope", "joystick"),
-    *("door", "sarrus", "rocker-crank", "rocker-coupler", "rocker-rocker"),
+    *("door", "sarrus", "rocker-crank", "rocker-coupler", "rocker-rocker", "geared", "clamped"),
 )
+LOOPS = tuple(n for n in LINKAGES if n in ("geared", "clamped") or n.startswith("rocker"))
 
 
 @pytest.mark.parametrize("name", LINKAGES)
@@ -441,35 +465,37 @@ def test_the_penalty_is_that_of_the_errata(name: str) -> None:
         np.testing.assert_allclose(got, want, atol=1e-7 * np.abs(want).max())
 
 
-@pytest.mark.parametrize("name", [n for n in LINKAGES if not n.startswith("rocker")])
-def test_the_reaction_is_that_of_the_jacobian_where_the_device_is(name: str) -> None:
-    """τ = −J_h(q − y)ᵀu + J_hᵀu to first order in y, by differences of mj_jac."""
+@pytest.mark.parametrize("name", [*LINKAGES, "ring"])
+def test_the_reaction_is_that_of_the_jacobians_where_the_device_is(name: str) -> None:
+    """τ = −J_h(q − y)ᵀu + W(q − y)ᵀμ with J_hᵀu = Wᵀμ, by differences of MuJoCo's J and W."""
     for seed in range(3):
         world = at_hand(name)
         held, data, y = beside(world, seed, 1e-3, 1e-7)
+        (_, J), (W, _) = hand_of(world, data), closures_of(world.model, data)
         u = np.zeros(6)
         u[held.axes] = held.wrench(data)
-        sides, size = [], 1e-3
+        mu = np.linalg.lstsq(W.T, J.T @ u, rcond=1e-9)[0] if len(W) else np.zeros(0)
+        size, sides = 1e-2, []
         for sign in (-1.0, 1.0):
             q = world.qpos.copy()
             mujoco.mj_integratePos(world.model, q, y, sign * size)
-            sides.append(hand_of(world, at(world.placed(q)))[1])
-        want = (sides[1] - sides[0]).T @ u / (2 * size)
+            there = at(world.placed(closed_pose(world.model, q)))
+            W, _ = closures_of(world.model, there)
+            sides.append(hand_of(world, there)[1].T @ u - W.T @ mu)
         Z = tangent_space(world.model, data)
-        got = held.ready.servo.motion.reaction
-        scale = np.abs(want).max() + 1e-30
-        np.testing.assert_allclose(Z.T @ got, Z.T @ want, atol=1e-2 * scale)
+        want = Z.T @ (sides[1] - sides[0]) / (2 * size)
+        got = Z.T @ held.ready.servo.motion.reaction
+        np.testing.assert_allclose(got, want, atol=1e-2 * np.abs(want).max() + 1e-16)
 
 
-PLANAR = [n for n in LINKAGES if n not in ("laparoscope", "joystick", "crank", "sarrus")]
-
-
-@pytest.mark.parametrize("name", PLANAR)
+@pytest.mark.parametrize(
+    "name", ["three-link:link1", "three-link:link2", "door", "four-bar", *LOOPS]
+)
 def test_the_reaction_makes_the_penalty_a_potential(name: str) -> None:
     """τ = −∂V/∂q along every motion that loops allow, by differences."""
     for seed in range(3):
         world = at_hand(name)
-        held, data, _ = beside(world, seed, 1e-3, 1e-6)
+        held, data, _ = beside(world, seed, 1e-3, 1e-5)
         size, got, want = 1e-5, [], []
         for way in tangent_space(world.model, data).T:
             sides = []
@@ -480,7 +506,7 @@ def test_the_reaction_makes_the_penalty_a_potential(name: str) -> None:
             want.append((sides[0] - sides[1]) / (2 * size))
             got.append(way @ held.ready.servo.motion.reaction)
         assert np.abs(want).max() > 0.0
-        np.testing.assert_allclose(got, want, atol=2e-3 * np.abs(want).max())
+        np.testing.assert_allclose(got, want, atol=2e-2 * np.abs(want).max())
 
 
 @pytest.mark.parametrize("name", ["three-link:link2", "door", "rocker-rocker", "rocker-coupler"])

@@ -13,7 +13,7 @@ from numba.core.runtime import rtsys
 from scipy.integrate import solve_ivp
 
 from detent import Contact, FourChannel, Session, World
-from detent.coupling.linkage import Shaping, Topology
+from detent.coupling.linkage import Shaping
 from detent.errors import ParameterError, SceneError
 from detent.hands import Constant, Hand, Sinusoid
 from detent.kernels.jit import JIT_ENABLED
@@ -31,6 +31,7 @@ from lab import (
     LOOSE,
     ROCKER,
     ROCKER_POSE,
+    WELDED,
     advance,
     closed_pose,
     closures_of,
@@ -54,18 +55,7 @@ PUSH = Constant(force=(-0.5, 0.0), torque=-0.0025)  # X24
 # --- loops that the library does not have
 
 
-_AXES = ("0 0 1", "0 1 0", "1 0 .3", "0 1 .2", "1 .4 0", "0 .3 1", "1 0 0")
-_RING = ""
-for _i, _axis in reversed(list(enumerate(_AXES))):
-    _RING = f"""<body name="ring{_i}" pos="{0 if _i == 0 else 0.06} {0.01 * _i} 0">
-      <joint axis="{_axis}" damping="{0.001 * (_i % 3)}"/>
-      <geom type="capsule" size=".01" fromto="0 0 0 .06 .01 0" mass=".3" contype="0"
-        conaffinity="0"/>{_RING}</body>"""
-#: seven hinges, the last link welded to the world: 1 degree of freedom
-WELDED = scene(
-    _RING, more='<equality><weld name="cut" body1="ring6" anchor=".02 .01 .03"/></equality>'
-)
-#: two arms, welded to each other by their ends and free to move in space: 1 + 6
+#: two arms of a base that is free in space, one pinned to a third that turns on a ball
 _ARM = '<geom type="capsule" size=".01" fromto="0 0 0 .1 0 0" mass=".4" contype="0"/>'
 FLOATING = scene(
     f"""<body name="base"><freejoint/><geom type="box" size=".03 .02 .01" mass="1" contype="0"/>
@@ -784,10 +774,3 @@ def test_bad_numbers_for_baumgarte_are_refused(field: str, value: float, bad: ob
     given = value if bad is None else bad
     with pytest.raises(ParameterError, match=f"Baumgarte {field}"):
         Baumgarte(**{field: given})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("field", ["stiffness", "damping", "singular"])
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, "much"])
-def test_bad_numbers_for_the_topology_are_refused(field: str, bad: object) -> None:
-    with pytest.raises(ParameterError, match=field):
-        Topology(**{field: bad})  # type: ignore[arg-type]
