@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from detent.checks import fraction
 from detent.errors import ParameterError, UnknownNameError
 from detent.kernels.impact import impact_work, resolve_complementarity, resolve_equality
 from detent.kernels.inertia import Inertia, factor_inertia, make_inertia
@@ -106,7 +107,6 @@ def _check(D: Floats, J: Floats, qd: Floats, restitution: float, method: str) ->
         raise ParameterError("J", J, f"of shape (rows, {nv}), as qd has {nv} entries")
     if np.abs(D - D.T).max() > 1e-9 * np.abs(D).max():
         raise ParameterError("D", D, "symmetric")
-    if not 0.0 <= restitution <= 1.0:
-        raise ParameterError("restitution", restitution, "between 0 and 1")
+    fraction("restitution", restitution)
     if method not in METHODS:
         raise UnknownNameError("collision method", method, METHODS)

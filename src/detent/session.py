@@ -274,8 +274,8 @@ class Session:
         data.qpos[:] = self.world.qpos
         data.qvel[:] = self.world.qvel
         data.ctrl[:] = self.world.ctrl
-        start = tool_at_start(self.world, model, data)
         closures = make_closures(model)
+        start = tool_at_start(self.world, model, data)
         motion, rows, work, device, clock = make_arrays(model, CAPACITY, len(closures.h))
         p = np.zeros(1, records.PARAMETERS)
         notes: list[str] = []

@@ -12,6 +12,7 @@ from detent.devices import Inertial
 from detent.errors import ParameterError, ServoFault
 from detent.hands import Constant, Guided, Impedance, Sinusoid
 from detent.record.trace import Trace
+from detent.servo.records import NEVER_SINGULAR
 from lab import LOOSE, PLANAR, advance, scene, start
 
 PUSH = Constant(force=(0.32, -0.4))
@@ -350,3 +351,38 @@ def test_a_guided_hand_stops_at_a_fault() -> None:
     path = ((0.0, 0, 0, 0), (0.01, 1e300, 0, 0))
     with pytest.raises(ServoFault):
         Session(World.from_string(FREE_BOX)).run(1.0, Guided(stiffness=1e300, path=path))
+
+
+# --- which tools can be singular
+
+ROUND = '<geom size=".02" mass="1" pos=".1 0 0"/>'
+NOWHERE = {
+    "free": f"<freejoint/>{ROUND}",
+    "planar": '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>'
+    f'<joint axis="0 0 1"/>{ROUND}',
+    "gantry with a ball": '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>'
+    f'<joint type="slide" axis="0 0 1"/><joint type="ball"/>{ROUND}',
+}
+SOMEWHERE = {
+    "turntable": '<joint axis="0 0 1"/><joint type="slide" axis="1 0 0"/>'
+    f'<joint type="slide" axis="0 0 1"/>{ROUND}',
+    "drawer": f'<joint type="slide" axis="1 0 0"/>{ROUND}',
+    "gimbal": f'<joint axis="0 0 1"/><joint axis="0 1 0"/><joint axis="1 0 0"/>{ROUND}',
+}
+
+
+@pytest.mark.parametrize("name", [*NOWHERE, *SOMEWHERE])
+def test_only_tools_that_move_everywhere_in_every_pose_are_not_weighed(name: str) -> None:
+    body = f'<body name="t">{(NOWHERE | SOMEWHERE)[name]}</body>'
+    device = Inertial(1.0, 0.01, subspace="translational" if name == "turntable" else None)
+    ready = start(Session(World.from_string(scene(body)), device=device))
+    assert bool(ready.servo.scene.features[NEVER_SINGULAR]) == (name in NOWHERE)
+
+
+def test_the_spring_outside_the_device_is_bounded_by_the_step() -> None:
+    body = f'<body name="t">{SOMEWHERE["turntable"]}</body>'
+    device = Inertial(1.0, 0.01, subspace="translational")
+    session = Session(World.from_string(scene(body)), device=device, rate=100.0)
+    run = session.run(2.0, Impedance(stiffness=50, damping=5, target=(-0.1, 0.001, 0.0)))
+    assert np.abs(run["tool_twist"]).max() < 50.0
+    assert any("outside the device's subspace" in note for note in run.meta["notes"])

@@ -9,8 +9,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from detent import World
+from detent import Session, World
 from detent.errors import SceneError, UnknownNameError
+from detent.hands import Constant
 from detent.world.inspect import inspect_world
 from lab import scene
 
@@ -413,3 +414,22 @@ def test_a_start_that_is_not_finite_is_refused(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SceneError, match="keyframe 'start' must have finite numbers"):
         World.from_string(keyed('<key name="start" qpos="nan 0 0 0 0 1 0 0 0"/>'), "arm")
+
+
+WELDED = """<mujoco><worldbody>
+  <body name="a"><joint axis="0 0 1"/><geom size=".01" mass="1" pos=".1 0 0"/>
+    <body name="b" pos=".1 0 0"><joint axis="0 0 1"/><geom size=".01" mass="1" pos=".1 0 0"/></body>
+  </body></worldbody>
+  <equality><weld name="lock" body1="a" body2="b" {scale}/></equality></mujoco>"""
+
+
+def test_an_open_weld_is_measured_in_radians() -> None:
+    world = World.from_string(WELDED.format(scale=""), tool="b").placed([0.0, 0.5])
+    with pytest.raises(SceneError, match=r"'lock' is open by 0 m and 0\.5 rad"):
+        Session(world).run(0.01)
+
+
+def test_a_weld_without_torque_lets_its_bodies_turn() -> None:
+    world = World.from_string(WELDED.format(scale='torquescale="0"'), tool="b")
+    run = Session(world).run(0.2, Constant(torque=(0.0, 0.0, 0.01)))
+    assert abs(run["tool_twist"][-1, 5]) > 0.01

@@ -15,7 +15,7 @@ from detent.servo.records import (
     Scene,
     Servo,
 )
-from detent.servo.sense import add_point_row
+from detent.servo.sense import add_point_row, forget_round_off
 from detent.world.bridge import mj_jacDot
 
 PIN, WELD, COUPLED = range(3)
@@ -131,6 +131,7 @@ def close(s: Servo) -> None:
             write_tie(sc, cl, i)
     alpha, beta = s.parameters["closure_alpha"][0], s.parameters["closure_beta"][0]
     for r in range(rows):
+        forget_round_off(cl.W[r])
         rate = dot(cl.W[r], sc.qvel, sc.nv)
         cl.wanted[r] = -(cl.wanted[r] + 2.0 * alpha * beta * rate + alpha * alpha * cl.h[r])
         copy_vector(cl.W[r], cl.white[r])

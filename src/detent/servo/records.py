@@ -115,7 +115,7 @@ ROW = np.dtype(
         ("device_wrench", "f8", 6),  # what the force path let through
         ("topology_wrench", "f8", 6),  # the part of it that holds topological constraints
         ("constraints", "i8"),  # how many topological constraints the hand is under
-        ("closure", "f8"),  # [m, rad] largest error of a closed loop
+        ("closure", "f8"),  # [m, rad] largest component of the errors of closed loops
         ("state", "i8"),  # of the tool's contact group: free, colliding, resting
         ("contacts", "i8"),  # touching rows of the tool's group
         ("collisions", "i8"),  # rows that received an impulse

@@ -15,7 +15,7 @@ from detent.kernels.inertia import factor_inertia, project_on_closures, whiten_o
 from detent.kernels.jit import kernel
 from detent.kernels.loops import DEPENDENT
 from detent.kernels.stages import call_stage
-from detent.kernels.vectors import clear_vector, copy_vector, dot
+from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
 from detent.servo.identity import keeps_memory, recall
 from detent.servo.records import (
     ACTUATORS,
@@ -51,7 +51,7 @@ from detent.world.bridge import (
 )
 
 TOUCH = 1e-9  # [m] a rigid contact this near is touching
-LEVER = 1e-9  # [m, -] a contact that moves its bodies by less than this moves nothing
+LEVER = 1e-9  # [m, -] a row that moves its bodies by less than this moves nothing
 SAME = 1e-9  # [m, -] two contacts are copies if row and separation agree to this
 
 
@@ -188,12 +188,10 @@ def pair_property(sc: Scene, geom1: int, geom2: int, column: int, world: float) 
 
 
 @kernel
-def forget_round_off(rows: Rows, r: int, nv: int) -> None:
-    """Clear the row of a contact that no joint can open: what is left there is round-off."""
-    for j in range(nv):
-        if abs(rows.jac[r, j]) > LEVER:
-            return
-    clear_vector(rows.jac[r])
+def forget_round_off(row: np.ndarray) -> None:
+    """Clear the row of a contact or closure that no joint moves: what is left is round-off."""
+    if largest(row) <= LEVER:
+        clear_vector(row)
 
 
 @kernel
@@ -230,7 +228,7 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
             continue
         write_contact_row(sc, rows, c, r, p["friction"][0])
-        forget_round_off(rows, r, sc.nv)
+        forget_round_off(rows.jac[r])
         if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r, mo.seam):
             continue
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])

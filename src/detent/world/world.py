@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from detent.checks import fraction, not_negative, vector
-from detent.errors import SceneError, UnknownNameError
+from detent.errors import ParameterError, SceneError, UnknownNameError
 from detent.world.loops import mechanism
 
 LIBRARY = Path(__file__).parent / "library"
@@ -187,6 +187,8 @@ def _compile(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
 
 
 def _body(model: mujoco.MjModel, name: str) -> int:
+    if not isinstance(name, str):
+        raise ParameterError("body", name, "a name, or #id")
     movable = [body_name(model, b) for b in range(model.nbody) if model.body_treeid[b] >= 0]
     if name.startswith("#") and name[1:].isdigit() and 0 < int(name[1:]) < model.nbody:
         body = int(name[1:])
