@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +33,7 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "detent"
 
 
+@cache  # every stage asks for it, and the sources of this process stay what they are
 def _fingerprint() -> str:
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
