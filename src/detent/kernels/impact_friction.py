@@ -22,13 +22,13 @@ hold too. The last projection shortens the velocity and adds to normal impulses 
 coupled, :math:`p = (1 + e) m |v_n|` and :math:`p_t = \min(\mu p, m_t |v_t|)` against the
 slip. Where they are coupled (a rod that lands on its tip) the result is that of Routh's
 integration with Poisson's restitution, unless the slip reverses within a phase. Newton's
-restitution, which with friction can create energy (Kane and Levinson 1985), does not hold
+restitution, which with friction can create energy [KL85], does not hold
 there: friction also slows or speeds the separation.
 
 Limitations:
 
 - The slip has one direction per phase, its final one. A slip that turns or reverses on the
-  way would take Routh's integration (Keller 1986).
+  way would take Routh's integration [Keller86].
 - With several contacts a phase takes a fixed number of Gauss-Seidel sweeps. Cone and energy
   are exact; the direction of friction is as good as the sweeps.
 - With large μ and coupled directions Coulomb's law has several answers; one is found.
@@ -192,7 +192,7 @@ def _contact_impulse(
     r"""The impulse of one contact with velocity (n, a, b), n < 0: Coulomb's law, exactly.
 
     Sticking, if that impulse lies in the cone. Else the one of `_slipping_impulse` on the
-    cone, :math:`|p_t| = \mu p_n`: by false position in y (Anderson and Björck 1973), from
+    cone, :math:`|p_t| = \mu p_n`: by false position in y [AB73], from
     y = 0, where there is no friction. For a sphere that is linear, so one step.
     """
     if not mu > 0.0:
