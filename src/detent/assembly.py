@@ -10,7 +10,7 @@ from detent.coupling.gains import block_inertia, six
 from detent.coupling.linkage import SINGULAR
 from detent.devices.protocol import ImpedanceDevice
 from detent.errors import ParameterError
-from detent.hands import Constant, Hand, Impedance, Sinusoid
+from detent.hands import Constant, Hand, Impedance, Playback, Sinusoid
 from detent.kernels.friction import DEADBANDS, LAWS
 from detent.kernels.walls import WALLS
 from detent.servo import records
@@ -108,8 +108,12 @@ def fill_hand(p: np.ndarray, hand: Hand | None) -> None:
     elif isinstance(hand, Impedance):
         p["hand"] = records.IMPEDANCE_HAND
         p["hand_k"], p["hand_b"] = hand.gains()
+    elif isinstance(hand, Playback):
+        p["hand"] = records.PLAYBACK_HAND
     elif hand is not None:
-        raise ParameterError("hand", hand, "a detent.hands.Constant, Sinusoid or Impedance")
+        raise ParameterError(
+            "hand", hand, "a detent.hands.Constant, Sinusoid, Impedance or Playback"
+        )
 
 
 def aim(target: np.ndarray, hand: Hand | None) -> None:

@@ -26,7 +26,7 @@ from detent.coupling import Coupling, FourChannel, UnilateralCoupler
 from detent.devices import Inertial
 from detent.devices.protocol import ImpedanceDevice
 from detent.errors import ServoFault, TraceError
-from detent.hands import Hand
+from detent.hands import Hand, Playback
 from detent.record.trace import Trace, TraceWriter
 from detent.servo import records
 from detent.servo.closures import make_closures
@@ -284,6 +284,7 @@ class Session:
             parameter_bytes=p.view(np.uint8),
             target=target,
             target_bytes=target.view(np.uint8),
+            script=hand.sampled(rate) if isinstance(hand, Playback) else np.zeros((0, 6)),
             poses=poses,
             pose_bytes=poses.reshape(-1).view(np.uint8),
             commands=make_slot(p.nbytes),
@@ -298,6 +299,8 @@ class Session:
 
 
 def _plain(part: Any) -> dict[str, Any]:
+    if isinstance(part, Playback):  # its samples are in the trace itself
+        return {"type": "Playback"} | part.describe()
     return {"type": type(part).__name__} | (asdict(part) if is_dataclass(part) else {})  # type: ignore[arg-type]
 
 

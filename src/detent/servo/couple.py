@@ -20,6 +20,7 @@ from detent.servo.records import (
     HELD,
     IMPEDANCE_HAND,
     NO_FAULT,
+    PLAYBACK_HAND,
     SINUSOID_HAND,
     TICKS,
     UNILATERAL,
@@ -45,10 +46,10 @@ def pose_error(
 
 @kernel
 def hand_wrench(
-    de: Device, target: np.ndarray, p: np.ndarray, time: float, out: np.ndarray
+    de: Device, target: np.ndarray, script: np.ndarray, p: np.ndarray, tick: int, out: np.ndarray
 ) -> None:
     """F_h: what the hand applies to the device."""
-    kind = p["hand"][0]
+    kind, time = p["hand"][0], tick * p["step"][0]
     for i in range(6):
         out[i] = 0.0
     if kind == SINUSOID_HAND:
@@ -59,6 +60,8 @@ def hand_wrench(
         pose_error(target[0:3], target[3:7], de.position, de.quaternion, out)
         for i in range(6):
             out[i] = p["hand_k"][0, i] * out[i] - p["hand_b"][0, i] * de.twist[i]
+    elif kind == PLAYBACK_HAND and tick < script.shape[0]:
+        copy_vector(script[tick], out)
     for i in range(6):
         out[i] *= de.mask[i]
 

@@ -25,8 +25,8 @@ COUPLINGS = ("four_channel", "direct", "virtual", "unilateral")
 FOUR_CHANNEL, DIRECT, VIRTUAL, UNILATERAL = range(4)
 STRATEGIES = ("full", "saturate", "scale", "spread")
 FULL, SATURATE, SCALE, SPREAD = range(4)
-HANDS = ("none", "sinusoid", "impedance")
-NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND = range(3)
+HANDS = ("none", "sinusoid", "impedance", "playback")
+NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND, PLAYBACK_HAND = range(4)
 
 # What a contact group, and so a body, is doing (TH 4.2).
 FREE, COLLIDING, RESTING = range(3)
@@ -343,6 +343,7 @@ class Servo(Struct):
     parameter_bytes: np.ndarray  # the same memory
     target: np.ndarray  # (7,) where an impedance hand wants to be
     target_bytes: np.ndarray
+    script: np.ndarray  # (ticks, 6) what a playback hand does [N, N·m]
     poses: np.ndarray  # (nbody, 7) for whoever draws
     pose_bytes: np.ndarray
     commands: Slot  # parameters, towards the servo

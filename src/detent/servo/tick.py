@@ -148,7 +148,7 @@ def approach(s: Servo) -> None:
     read_encoders(de, p["device_resolution"][0])
     update_hand_point(sc, mo)
     weigh_hand(sc, mo, de, p)
-    hand_wrench(de, s.target, p, s.clock.counts[TICKS] * p["step"][0], de.hand)
+    hand_wrench(de, s.target, s.script, p, s.clock.counts[TICKS], de.hand)
     copy_vector(sc.qvel, mo.velocity)
     coordinate(sc, mo, de, p)
     kind = p["coupling"][0]
