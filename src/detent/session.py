@@ -22,10 +22,10 @@ from detent.assembly import (
     fill_limits,
 )
 from detent.checks import one_of, positive
-from detent.coupling import Coupling, FourChannel, UnilateralCoupler
+from detent.coupling import Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
 from detent.devices import Inertial
 from detent.devices.protocol import ImpedanceDevice
-from detent.errors import ServoFault, TraceError
+from detent.errors import ParameterError, ServoFault, TraceError
 from detent.hands import Hand, Playback
 from detent.record.trace import Trace, TraceWriter
 from detent.servo import records
@@ -113,6 +113,7 @@ class Session:
         self.world = world
         self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
+        check_coupling(self.contact, self.coupling)
         if isinstance(self.coupling, UnilateralCoupler):
             self.contact = replace(self.contact, mode="rigid")
         self.device = device or Inertial()
@@ -233,6 +234,7 @@ class Session:
         """The same session with other contact properties."""
         other = copy.copy(self)
         other.contact = replace(self.contact, **contact)
+        check_coupling(other.contact, other.coupling)
         return other
 
     def prepare(self, hand: Hand | None, rate: float, ring: int) -> Prepared:
@@ -296,6 +298,13 @@ class Session:
             stages=np.zeros(records.STAGES, np.int64),
         )
         return Prepared(servo, model, data, rate, notes)
+
+
+def check_coupling(contact: Contact, coupling: Coupling) -> None:
+    """What contacts cannot do with a coupling: positions do not ring."""
+    if contact.material is not None and isinstance(coupling, VirtualCoupler | UnilateralCoupler):
+        allowed = f"None with {type(coupling).__name__}, through which no impulse reaches the hand"
+        raise ParameterError("material", contact.material, allowed)
 
 
 def _plain(part: Any) -> dict[str, Any]:

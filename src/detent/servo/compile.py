@@ -21,6 +21,7 @@ from detent.servo.records import (
     STAGE_MOVE,
     STAGE_PROJECT,
     STAGE_REACT,
+    STAGE_RESONATE,
     STAGE_RIGID,
     STAGE_RUB,
     STAGE_SENSE,
@@ -29,6 +30,7 @@ from detent.servo.records import (
     UNILATERAL,
     Servo,
 )
+from detent.servo.resonate import resonate
 from detent.servo.response import react, resolve_hits, resolve_sliding_hits
 from detent.servo.rigid import project_rigid, step_rigid
 from detent.servo.rub import rub
@@ -45,7 +47,7 @@ def idle(s: Servo) -> None:
 #: all stages, those that take longest to compile first
 ALL = (
     resolve_sliding_hits, resolve_hits, sense, couple, approach, react, move, project_rigid,
-    step_rigid, limit_response, close, shape, rub, tick, idle,
+    step_rigid, limit_response, close, resonate, shape, rub, tick, idle,
 )  # fmt: skip
 
 
@@ -64,6 +66,7 @@ def wanted_stages(servo: Servo) -> dict[int, Any]:
         STAGE_RUB: rub if p["friction"] else idle,
         STAGE_REACT: react,
         STAGE_LIMIT: limit_response if p["strategy"] >= SCALE else idle,
+        STAGE_RESONATE: resonate if p["material"] else idle,
         STAGE_SHAPE: shape if p["shaping"] else idle,
         STAGE_COUPLE: couple,
         STAGE_MOVE: move,
@@ -91,6 +94,12 @@ def compile_stage(function: Any, servo: Servo) -> int:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
     return address
+
+
+def prepare_material(servo: Servo) -> None:
+    """Make the stage of ringing impulses ready, where nobody had asked for it at the start."""
+    if servo.stages[STAGE_RESONATE] == compile_stage(idle, servo):
+        servo.stages[STAGE_RESONATE] = compile_stage(resonate, servo)
 
 
 def compile_stages(servo: Servo) -> None:
