@@ -110,7 +110,7 @@ def fill_contact(p: np.ndarray, contact: Contact) -> None:
     p["friction_damping"] = friction.raw_damping
     p["friction_dead_band"] = friction.dead_band
     sliding = friction.law != "none" and friction.impacts and contact.method != "equality"
-    p["friction_impacts"] = sliding
+    p["friction_impacts"] = sliding and contact.mode == "impulse"
     p["friction_literal"] = DEADBANDS.index(friction.deadband)
 
 

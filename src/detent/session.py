@@ -301,10 +301,13 @@ class Session:
 
 
 def check_coupling(contact: Contact, coupling: Coupling) -> None:
-    """What contacts cannot do with a coupling: positions do not ring."""
+    """What contacts cannot do with a coupling: positions do not ring, god objects do not rub."""
     if contact.material is not None and isinstance(coupling, VirtualCoupler | UnilateralCoupler):
         allowed = f"None with {type(coupling).__name__}, through which no impulse reaches the hand"
         raise ParameterError("material", contact.material, allowed)
+    if contact.friction.law != "none" and isinstance(coupling, UnilateralCoupler):
+        allowed = "none with UnilateralCoupler, whose tool has no inertia"
+        raise ParameterError("friction law", contact.friction.law, allowed)
 
 
 def _plain(part: Any) -> dict[str, Any]:

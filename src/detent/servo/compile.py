@@ -32,7 +32,7 @@ from detent.servo.records import (
 )
 from detent.servo.resonate import resonate
 from detent.servo.response import react, resolve_hits, resolve_sliding_hits
-from detent.servo.rigid import project_rigid, step_rigid
+from detent.servo.rigid import project_rigid, project_rubbing, step_rigid
 from detent.servo.rub import rub
 from detent.servo.sense import sense
 from detent.servo.shape import shape
@@ -46,8 +46,8 @@ def idle(s: Servo) -> None:
 
 #: all stages, those that take longest to compile first
 ALL = (
-    resolve_sliding_hits, resolve_hits, sense, couple, approach, react, move, project_rigid,
-    step_rigid, limit_response, close, resonate, shape, rub, tick, idle,
+    resolve_sliding_hits, project_rubbing, resolve_hits, sense, couple, approach, react, move,
+    project_rigid, step_rigid, limit_response, close, resonate, shape, rub, tick, idle,
 )  # fmt: skip
 
 
@@ -56,14 +56,15 @@ def wanted_stages(servo: Servo) -> dict[int, Any]:
     p = servo.parameters[0]
     follows = p["coupling"] == UNILATERAL
     rigid = p["contact_mode"] == RIGID
+    project = project_rubbing if p["friction"] else project_rigid
     return {
         STAGE_SENSE: sense,
         STAGE_CLOSE: close if len(servo.closures.kind) else idle,
         STAGE_APPROACH: approach,
         STAGE_COLLIDE: resolve_sliding_hits if p["friction_impacts"] else resolve_hits,
-        STAGE_PROJECT: project_rigid if rigid or follows else idle,
+        STAGE_PROJECT: project if rigid or follows else idle,
         STAGE_RIGID: step_rigid if rigid else idle,
-        STAGE_RUB: rub if p["friction"] else idle,
+        STAGE_RUB: rub if p["friction"] and not rigid else idle,
         STAGE_REACT: react,
         STAGE_LIMIT: limit_response if p["strategy"] >= SCALE else idle,
         STAGE_RESONATE: resonate if p["material"] else idle,

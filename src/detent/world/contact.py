@@ -15,6 +15,7 @@ METHODS = ("complementarity", "equality")
 SELF_COLLISIONS = ("relative", "split")
 STRATEGIES = ("full", "saturate", "scale", "spread")
 LIMITS = ("total", "collision_only", "rezero")
+RIGID_LAWS = ("reset-integrator", "none")
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Contact:
 
     ``mode`` is ``"impulse"`` (impulses on collision, penalty at rest: TH 4.2),
     ``"penalty"`` (never an impulse) or ``"rigid"`` (complementarity time stepping without
-    penetration, without friction). ``method``, ``self_collision`` and ``clamp`` are right by
-    default; ``"equality"``, ``"split"`` and ``False`` are the documents to the letter (errata
-    E3, E4).
+    penetration; friction there is Coulomb's, without bonds that stretch). ``method``,
+    ``self_collision`` and ``clamp`` are right by default; ``"equality"``, ``"split"`` and
+    ``False`` are the documents to the letter (errata E3, E4).
 
     Where the device has limits, ``strategy`` says what becomes of a contact response that is
     too strong for it: ``"full"`` ignores the limits, ``"saturate"`` cuts at the device only,
@@ -69,5 +70,15 @@ class Contact:
             if self.mode != "impulse":
                 allowed = f"None with {self.mode} contact, which has no impulses that could ring"
                 raise ParameterError("material", self.material, allowed)
-        if self.mode == "rigid" and self.friction.law != "none":
-            raise ParameterError("friction", self.friction.law, "none with rigid contact")
+        if self.mode == "rigid":
+            check_rigid(self.friction)
+
+
+def check_rigid(friction: Friction) -> None:
+    """Rigid contact has Coulomb's law: no bonds of other laws, and no collisions without it."""
+    if friction.law not in RIGID_LAWS:
+        allowed = f"{' or '.join(RIGID_LAWS)} with rigid contact, where no bond stretches"
+        raise ParameterError("friction law", friction.law, allowed)
+    if friction.law != "none" and not friction.impacts:
+        allowed = "True with rigid contact, which does not tell collisions from rest"
+        raise ParameterError("friction impacts", friction.impacts, allowed)
