@@ -89,6 +89,7 @@ def test_reproduce_fails_when_a_claim_fails(
         (("export", "no-such.arrow"), "there is no trace file"),
         (("play", "corner", "--rate", "0"), "rate = 0.0"),
         (("play", "corner", "--restitution", "2"), "restitution = 2.0"),
+        (("play", "corner", "--material", "jelly"), "there is no material 'jelly'"),
         (("play", "corner", "--tool", "hammer"), "no body 'hammer'; known: peg"),
     ],
 )

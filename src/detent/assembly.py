@@ -10,8 +10,9 @@ from detent.coupling.gains import block_inertia, six
 from detent.coupling.linkage import SINGULAR
 from detent.devices.protocol import ImpedanceDevice
 from detent.errors import ParameterError
-from detent.hands import Constant, Hand, Impedance, Sinusoid
+from detent.hands import Constant, Hand, Impedance, Playback, Sinusoid
 from detent.kernels.friction import DEADBANDS, LAWS
+from detent.kernels.shaping import MATERIALS
 from detent.kernels.walls import WALLS
 from detent.servo import records
 from detent.servo.start import ToolStart, inertia_from, inverse_within
@@ -21,6 +22,7 @@ from detent.world.contact import METHODS, MODES, SELF_COLLISIONS, STRATEGIES, Co
 HOLD_FREQUENCY = 30.0  # [rad/s] of the spring outside the device's subspace
 LIMIT_FREQUENCY = 100.0  # [rad/s] of the penalty of a joint limit
 MOST_STIFFNESS, MOST_DAMPING = 0.125, 0.25  # K T²/m, B T/m of translation and of rotation
+SAMPLES_PER_PERIOD = 3.0  # of a material's vibration, at least
 _BLOCKS = (slice(0, 3), slice(3, 6))
 
 _COUPLINGS = {
@@ -72,8 +74,27 @@ def fill_limits(p: np.ndarray, contact: Contact, device: ImpedanceDevice) -> Non
     p["device_resolution"] = getattr(device, "resolution", 0.0)
 
 
+def least_rate(material: str) -> float:
+    """[Hz] at which the servo must run, at least, for a material's vibration."""
+    return SAMPLES_PER_PERIOD * MATERIALS[material].frequency / (2.0 * np.pi)
+
+
+def fill_material(p: np.ndarray, contact: Contact) -> None:
+    """How impulses ring at the device, into a parameter record whose step is set."""
+    p["material"] = contact.material is not None
+    p["material_omega"] = p["material_decay"] = 0.0
+    if contact.material is None:
+        return
+    p["material_omega"], p["material_decay"] = MATERIALS[contact.material]
+    least = least_rate(contact.material)
+    if 1.0 / p["step"][0] < least * (1.0 - 1e-9):
+        allowed = f"one that rings more slowly, or the rate at least {least:g} Hz"
+        raise ParameterError("material", contact.material, allowed)
+
+
 def fill_contact(p: np.ndarray, contact: Contact) -> None:
-    """Contact properties into a parameter record."""
+    """Contact properties into a parameter record whose step is set."""
+    fill_material(p, contact)
     p["contact_mode"] = MODES.index(contact.mode)
     p["restitution_law"] = METHODS.index(contact.method)
     p["self_collision"] = SELF_COLLISIONS.index(contact.self_collision)
@@ -96,7 +117,7 @@ def fill_contact(p: np.ndarray, contact: Contact) -> None:
     p["friction_damping"] = friction.raw_damping
     p["friction_dead_band"] = friction.dead_band
     sliding = friction.law != "none" and friction.impacts and contact.method != "equality"
-    p["friction_impacts"] = sliding
+    p["friction_impacts"] = sliding and contact.mode == "impulse"
     p["friction_literal"] = DEADBANDS.index(friction.deadband)
 
 
@@ -115,8 +136,12 @@ def fill_hand(p: np.ndarray, hand: Hand | None) -> None:
     elif isinstance(hand, Impedance):
         p["hand"] = records.IMPEDANCE_HAND
         p["hand_k"], p["hand_b"] = hand.gains()
+    elif isinstance(hand, Playback):
+        p["hand"] = records.PLAYBACK_HAND
     elif hand is not None:
-        raise ParameterError("hand", hand, "a detent.hands.Constant, Sinusoid or Impedance")
+        raise ParameterError(
+            "hand", hand, "a detent.hands.Constant, Sinusoid, Impedance or Playback"
+        )
 
 
 def aim(target: np.ndarray, hand: Hand | None) -> None:

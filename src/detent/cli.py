@@ -271,6 +271,9 @@ def play(
     stiffness: Annotated[float, typer.Option(help="[N/m] of a contact point.")] = 4000.0,
     damping: Annotated[float, typer.Option(help="[N·s/m] of a contact point.")] = 30.0,
     restitution: Annotated[float, typer.Option(help="[-] 0 = plastic, 1 = elastic.")] = 0.0,
+    material: Annotated[
+        str | None, typer.Option(help="How collisions feel: rubber, wood or metal.")
+    ] = None,
     realtime: Annotated[bool, typer.Option(help="Ask for real-time priority.")] = False,
     seconds: Annotated[float | None, typer.Option(help="[s] Stop by itself after this.")] = None,
     record: Annotated[Path | None, typer.Option(help="Stream the trace into a file.")] = None,
@@ -281,7 +284,7 @@ def play(
     from detent.world.contact import Contact
 
     opened = open_world(world, tool, held=held)
-    contact = Contact(stiffness, damping, restitution)
+    contact = Contact(stiffness, damping, restitution, material=material)
     session = Session(opened, contact)
     compile_first()
     start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)

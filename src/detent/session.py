@@ -23,11 +23,11 @@ from detent.assembly import (
     fill_limits,
 )
 from detent.checks import not_negative, one_of, positive
-from detent.coupling import Coupling, FourChannel, UnilateralCoupler
+from detent.coupling import Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
 from detent.devices import Inertial
 from detent.devices.protocol import ImpedanceDevice
 from detent.errors import ParameterError, ServoFault, TraceError
-from detent.hands import Guided, Hand
+from detent.hands import Guided, Hand, Playback
 from detent.record.trace import Trace, TraceWriter
 from detent.servo import records
 from detent.servo.closures import make_closures
@@ -117,6 +117,7 @@ class Session:
         self.world = world
         self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
+        check_coupling(self.contact, self.coupling)
         if isinstance(self.coupling, UnilateralCoupler):
             self.contact = replace(self.contact, mode="rigid")
         self.device = device or Inertial()
@@ -255,6 +256,7 @@ class Session:
         """The same session with other contact properties."""
         other = copy.copy(self)
         other.contact = replace(self.contact, **contact)
+        check_coupling(other.contact, other.coupling)
         return other
 
     def prepare(self, hand: Hand | None, rate: float, ring: int) -> Prepared:
@@ -309,6 +311,7 @@ class Session:
             parameter_bytes=p.view(np.uint8),
             target=target,
             target_bytes=target.view(np.uint8),
+            script=hand.sampled(rate) if isinstance(hand, Playback) else np.zeros((0, 6)),
             poses=poses,
             pose_bytes=poses.reshape(-1).view(np.uint8),
             commands=make_slot(p.nbytes),
@@ -322,7 +325,19 @@ class Session:
         return Prepared(servo, model, data, rate, notes)
 
 
+def check_coupling(contact: Contact, coupling: Coupling) -> None:
+    """What contacts cannot do with a coupling: positions do not ring, god objects do not rub."""
+    if contact.material is not None and isinstance(coupling, VirtualCoupler | UnilateralCoupler):
+        allowed = f"None with {type(coupling).__name__}, through which no impulse reaches the hand"
+        raise ParameterError("material", contact.material, allowed)
+    if contact.friction.law != "none" and isinstance(coupling, UnilateralCoupler):
+        allowed = "none with UnilateralCoupler, whose tool has no inertia"
+        raise ParameterError("friction law", contact.friction.law, allowed)
+
+
 def _plain(part: Any) -> dict[str, Any]:
+    if isinstance(part, Playback):  # its samples are in the trace itself
+        return {"type": "Playback"} | part.describe()
     return {"type": type(part).__name__} | (asdict(part) if is_dataclass(part) else {})  # type: ignore[arg-type]
 
 

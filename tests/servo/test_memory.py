@@ -10,7 +10,7 @@ import pytest
 from numba.core.runtime import _nrt_python as nrt
 from numba.core.runtime import rtsys
 
-from detent import Contact, Session, World
+from detent import Contact, Friction, Session, World
 from detent.hands import Sinusoid
 from detent.kernels.jit import JIT_ENABLED
 from detent.servo.loop import run_lockstep
@@ -47,8 +47,16 @@ def counting() -> object:
         nrt.memsys_disable_stats()
 
 
-def ready_in(name: str, mode: str) -> Prepared:
-    session = Session(World.builtin(name), Contact(restitution=0.3, mode=mode))
+CONTACTS = {
+    "impulse": Contact(restitution=0.3),
+    "material": Contact(restitution=0.3, material="wood", friction=Friction()),
+    "rigid": Contact(restitution=0.3, mode="rigid"),
+    "rigid with friction": Contact(restitution=0.3, mode="rigid", friction=Friction()),
+}
+
+
+def ready_in(name: str, contact: str) -> Prepared:
+    session = Session(World.builtin(name), CONTACTS[contact])
     ready = start(session, HANDS[name], ring=256)
     rows = advance(ready, 200)
     assert len(rows) == 200
@@ -56,10 +64,10 @@ def ready_in(name: str, mode: str) -> Prepared:
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="plain Python allocates")
-@pytest.mark.parametrize("mode", ["impulse", "rigid"])
+@pytest.mark.parametrize("contact", CONTACTS)
 @pytest.mark.parametrize("name", HANDS)
-def test_ticks_allocate_nothing(name: str, mode: str, counting: object) -> None:
-    ready = ready_in(name, mode)
+def test_ticks_allocate_nothing(name: str, contact: str, counting: object) -> None:
+    ready = ready_in(name, contact)
     allocate()
     before = rtsys.get_allocation_stats()
     done = run_lockstep(ready.servo, TICKS)

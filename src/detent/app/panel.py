@@ -12,10 +12,11 @@ import viser
 from detent.app.charts import Charts
 from detent.app.pull import Pull
 from detent.app.readings import Readings
-from detent.assembly import fill_contact, fill_hand
+from detent.assembly import fill_contact, fill_hand, least_rate
 from detent.hands import Impedance
 from detent.servo.live import Live, Status
-from detent.world.contact import Contact
+from detent.servo.records import DIRECT, FOUR_CHANNEL
+from detent.world.contact import MATERIALS, Contact
 from detent.world.world import World
 
 # label, field of Contact, least and largest value, step
@@ -24,6 +25,7 @@ CONTACT_SLIDERS = (
     ("Damping [N·s/m]", "damping", 0.0, 200.0, 1.0),
     ("Restitution", "restitution", 0.0, 1.0, 0.01),
 )
+NO_MATERIAL = "none"  # an impulse within one tick
 SOFTEST, STIFFEST = 0.1, 5.0  # of the grip, relative to its start
 _TITLE = "<img src='data:,' onerror=\"document.title='Detent'\" hidden>"  # viser sets its own
 _SMALL = "font-size:0.82em;line-height:1.35"
@@ -54,6 +56,7 @@ class Panel:
         with gui.add_folder("Contact"):
             for label, field, least, most, step in CONTACT_SLIDERS:
                 self._add_contact_slider(gui, label, field, (least, most), step)
+            self._add_materials(gui)
         with gui.add_folder("Servo"):
             self._table = gui.add_html("")
         with gui.add_folder("Plots"):
@@ -129,14 +132,31 @@ class Panel:
         slider = gui.add_slider(label, min(bounds[0], value), max(bounds[1], value), step, value)
 
         async def changed(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
-            self._change_contact(field, event.target)
+            if event.target.min <= event.target.value <= event.target.max:  # else half typed
+                self._change_contact({field: float(event.target.value)})
 
         slider.on_update(changed)
 
-    def _change_contact(self, field: str, slider: viser.GuiSliderHandle) -> None:
-        if not slider.min <= slider.value <= slider.max:
-            return  # a number half typed; the page bounds it when the field is left
-        change: dict[str, Any] = {field: float(slider.value)}
+    def _add_materials(self, gui: viser.GuiApi) -> None:
+        """What collisions feel like, where they are rendered as impulses."""
+        coupling = self._live.parameters["coupling"][0]
+        if self._contact.mode != "impulse" or coupling not in (FOUR_CHANNEL, DIRECT):
+            return
+        known = [name for name in MATERIALS if least_rate(name) <= self._live.rate]
+        chosen = gui.add_dropdown(
+            "Material",
+            (NO_MATERIAL, *known),
+            initial_value=self._contact.material or NO_MATERIAL,
+            hint="How collisions feel: as a single blow, or as a tapped material.",
+        )
+
+        async def changed(event: viser.GuiEvent[viser.GuiDropdownHandle[str]]) -> None:
+            name = event.target.value
+            self._change_contact({"material": None if name == NO_MATERIAL else name})
+
+        chosen.on_update(changed)
+
+    def _change_contact(self, change: dict[str, Any]) -> None:
         self._contact = replace(self._contact, **change)
         parameters = self._live.parameters
         fill_contact(parameters, self._contact)

@@ -1,4 +1,4 @@
-"""A block on a slope: it sticks and slips at the right angles, in the plane and in space (M9)."""
+"""A block on a slope: it sticks and slips at the right angles, in plane and space (M9, M16)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from detent.experiments.friction import DAMPING, MU_K, MU_S, STIFFNESS
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
 from detent.hands import Sinusoid
-from detent.record.plots import BLUE, ORANGE, figure, save
+from detent.record.plots import BLUE, GREEN, ORANGE, figure, save
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -24,6 +24,8 @@ SIDE = 0.021  # [m] half the block's sides
 ANGLE = float(np.arctan(MU_S))  # [rad] at which it slips
 EASE = 0.5  # [s] in which the hand lets go
 SLID = 5e-4  # [m] further than any bond stretches
+TALL = SIDE / 2.0  # [m] half the height of a tall block
+HELD = 10.0  # [s] for which a rigid block must not creep
 SCENE = """
 <mujoco>
   <option gravity="{gravity}"/>
@@ -41,13 +43,16 @@ PLANAR_JOINTS = """<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0
       <joint type="hinge" axis="0 0 1"/>"""
 
 
-def slope_world(angle: float, height: float, space: bool, heading: float) -> World:
+def slope_world(
+    angle: float, height: float, space: bool, heading: float, stiffness: float = STIFFNESS
+) -> World:
     """A block of half *height* on a slope of *angle* that falls towards *heading*.
 
-    The slope stays level in the file; gravity turns.
+    The slope stays level in the file; gravity turns. The block has sunk as far as springs of
+    that *stiffness* at its corners let it.
     """
     along, down = GRAVITY * np.sin(angle), GRAVITY * np.cos(angle)
-    depth = 2.0 * down / (4 if space else 2) / STIFFNESS
+    depth = 2.0 * down / (4 if space else 2) / stiffness
     start: tuple[float, ...]
     if space:
         gravity = (along * np.cos(heading), along * np.sin(heading), -down)
@@ -73,12 +78,14 @@ def release(
     eased: bool = True,
     seconds: float = 1.5 * EASE,
     rate: float = SLOPE_RATE,
+    rigid: bool = False,
 ) -> Trace:
     """Let the block go on the slope: eased, by a hand that gives way as 1 − sin, or at once."""
-    world = slope_world(angle, height, space, heading)
+    world = slope_world(angle, height, space, heading, np.inf if rigid else STIFFNESS)
     held = 2.0 * GRAVITY * np.sin(angle) * np.array([np.cos(heading), np.sin(heading), 0.0])
     hand = Sinusoid(held, 0.0, 0.25 / EASE, 0.0, -held) if eased else None
-    contact = Contact(STIFFNESS, DAMPING, friction=Friction(MU_S, MU_K))
+    mode = "rigid" if rigid else "impulse"
+    contact = Contact(STIFFNESS, DAMPING, mode=mode, friction=Friction(MU_S, MU_K))
     return Session(world, contact, rate=rate).run(seconds, hand)
 
 
@@ -123,7 +130,8 @@ def incline(below: float = 0.98, above: float = 1.02) -> Result:
     Limitations: every contact has a bond of its own that keeps its force when its normal force
     falls, so on a tall block the uphill contacts, which friction's own torque relieves, break
     first and the others follow: it slips early. The block of the claims is a plate. A block
-    that is let go at once slips early too, since its bonds overshoot.
+    that is let go at once slips early too, since its bonds overshoot. In rigid contact, where
+    no bond stretches, neither happens.
     """
     metrics, traces = Metrics(), {}
     for name, space in (("plane", False), ("space", True)):
@@ -136,13 +144,30 @@ def incline(below: float = 0.98, above: float = 1.02) -> Result:
         metrics[f"{name}.breakaway_tall"] = breakaway_angle(space=space, height=SIDE / 2.0)
         metrics[f"{name}.breakaway_sudden"] = breakaway_angle(space=space, eased=False)
     metrics["space.turned_difference"] = turned_difference(above * ANGLE)
+    metrics |= rigid_metrics(below, above)
     sweep = np.linspace(0.8, 1.6, 9)
     found = {
-        name: [acceleration(release(r * ANGLE, space=space, eased=False)) for r in sweep]
-        for name, space in (("plane", False), ("space", True))
+        name: [acceleration(release(r * ANGLE, eased=False, **how)) for r in sweep]
+        for name, how in (
+            ("plane", {"space": False}),
+            ("space", {"space": True}),
+            ("rigid", {"space": True, "rigid": True, "height": TALL}),
+        )
     }
     claims = slope_claims(metrics, below, above)
     return Result(metrics, claims, traces, partial(draw_slope, traces, metrics, sweep, found))
+
+
+def rigid_metrics(below: float, above: float) -> Metrics:
+    """A tall block in rigid contact that is let go at once."""
+    out = Metrics()
+    for name, space in (("plane", False), ("space", True)):
+        how: dict[str, Any] = {"space": space, "height": TALL, "eased": False, "rigid": True}
+        place = release(below * ANGLE, seconds=HELD, **how)["tool_position"]
+        out[f"{name}.rigid_creep"] = float(np.linalg.norm(place[-1] - place[0]))
+        out[f"{name}.rigid_acceleration"] = acceleration(release(above * ANGLE, **how))
+        out[f"{name}.rigid_breakaway"] = breakaway_angle(**how)
+    return out
 
 
 def sliding(angle: float) -> float:
@@ -152,8 +177,9 @@ def sliding(angle: float) -> float:
 
 def slope_claims(m: Metrics, below: float, above: float) -> list[Claim]:
     """Coulomb's law, which TH 4.3.1 stands for."""
-    source, claims = "Coulomb, TH 4.3.1", []
+    claims = []
     for name in ("plane", "space"):
+        source = "Coulomb, TH 4.3.1"
         got = m[f"{name}.slid_below"]
         text = f"{name}: sticks at {below:g} arctan μ_s (1: slid)"
         claims.append(holds(f"incline.stick-{name}", source, text, got, "0", got == 0.0))
@@ -163,6 +189,18 @@ def slope_claims(m: Metrics, below: float, above: float) -> list[Claim]:
         got, expected = m[f"{name}.acceleration"], sliding(above * ANGLE)
         text = f"{name}: slides with g(sin θ − μ_k cos θ)"
         claims.append(within(f"incline.slide-{name}", source, text, got, expected, 0.02, "m/s²"))
+        source = "Coulomb, TH 4.5 (M16)"
+        got = m[f"{name}.rigid_creep"]
+        text = f"{name}: a tall rigid block at {below:g} arctan μ_s does not creep in {HELD:g} s"
+        claims.append(at_most(f"incline.rigid-stick-{name}", source, text, got, 1e-6, "m"))
+        got = m[f"{name}.rigid_acceleration"]
+        text = f"{name}: a tall rigid block slides with g(sin θ − μ_k cos θ)"
+        id_ = f"incline.rigid-slide-{name}"
+        claims.append(within(id_, source, text, got, expected, 0.01, "m/s²"))
+        got = m[f"{name}.rigid_breakaway"]
+        text = f"{name}: let go at once, it slips from arctan μ_s on (angle over that)"
+        claims.append(within(f"incline.rigid-slip-{name}", source, text, got, 1.0, 0.005))
+    source = "Coulomb, TH 4.3.1"
     got = m["space.turned_difference"]
     text = "turning slope and block about the normal changes nothing (relative)"
     claims.append(at_most("incline.isotropy", source, text, got, 1e-6))
@@ -196,6 +234,8 @@ def draw_slope(
         marker = "o" if name == "plane" else "x"
         right.plot(sweep, found[name], marker, color=colour, label=f"{name}, let go at once")
         right.axvline(m[f"{name}.breakaway"], color=colour, ls=":", lw=1)
+    label = "space, rigid and tall, let go at once"
+    right.plot(sweep, found["rigid"], "s", mfc="none", color=GREEN, label=label)
     fine = np.linspace(sweep[0], sweep[-1], 200)
     theory = [sliding(r * ANGLE) for r in fine]
     right.plot(fine, theory, color="0.5", lw=1, label="g(sin θ − μ_k cos θ)")
@@ -212,5 +252,5 @@ def draw_slope(
 
 
 EXPERIMENTS = (
-    Experiment("incline", "M9", "A block on a slope, in the plane and in space", incline),
+    Experiment("incline", "M9, M16", "A block on a slope, in the plane and in space", incline),
 )

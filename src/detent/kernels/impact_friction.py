@@ -22,13 +22,13 @@ hold too. The last projection shortens the velocity and adds to normal impulses 
 coupled, :math:`p = (1 + e) m |v_n|` and :math:`p_t = \min(\mu p, m_t |v_t|)` against the
 slip. Where they are coupled (a rod that lands on its tip) the result is that of Routh's
 integration with Poisson's restitution, unless the slip reverses within a phase. Newton's
-restitution, which with friction can create energy (Kane and Levinson 1985), does not hold
+restitution, which with friction can create energy [KL85], does not hold
 there: friction also slows or speeds the separation.
 
 Limitations:
 
 - The slip has one direction per phase, its final one. A slip that turns or reverses on the
-  way would take Routh's integration (Keller 1986).
+  way would take Routh's integration [Keller86].
 - With several contacts a phase takes a fixed number of Gauss-Seidel sweeps. Cone and energy
   are exact; the direction of friction is as good as the sweeps.
 - With large μ and coupled directions Coulomb's law has several answers; one is found.
@@ -59,8 +59,8 @@ from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
 #: then within 0.4 % of the limit of many sweeps (median; 7 % at the 90th percentile).
 SWEEPS = 4
 
-_COMPRESSION, _RESTITUTION, _CLEARANCE = 0, 1, 2
-_SETTLED = 1e-8  # change of velocity in a sweep, relative to the velocity before
+COMPRESSION, _RESTITUTION, _CLEARANCE = 0, 1, 2
+SETTLED = 1e-8  # change of velocity in a sweep, relative to the velocity before
 _SLIP_STEPS = 40  # far above what the slip of one contact needs: about six
 _ON_THE_CONE = 1e-11  # how near, relative to the normal impulse
 _SINGULAR = 1e-10  # mobility along the normal with the tangents held, relative to free
@@ -97,7 +97,7 @@ def friction_work(rows: int, nv: int) -> FrictionWork:
 
 
 @kernel
-def _whiten_tangents(
+def whiten_tangents(
     inertia: Inertia,
     Jt: Floats,
     m: int,
@@ -116,7 +116,7 @@ def _whiten_tangents(
 
 
 @kernel
-def _turn_tangents(m: int, nv: int, T: Floats, turn: Floats) -> None:
+def turn_tangents(m: int, nv: int, T: Floats, turn: Floats) -> None:
     """Turn the two tangential rows of each contact until they are orthogonal (Jacobi)."""
     for i in range(m):
         aa, ab, bb = 0.0, 0.0, 0.0
@@ -138,7 +138,7 @@ def _turn_tangents(m: int, nv: int, T: Floats, turn: Floats) -> None:
 
 
 @kernel
-def _mobilities(m: int, nv: int, work: FrictionWork) -> None:
+def contact_mobilities(m: int, nv: int, work: FrictionWork) -> None:
     """How the impulse of a contact moves that contact, without what is round-off."""
     N, T, W = work.restitution.impact.N, work.T, work.W
     largest = 0.0
@@ -192,7 +192,7 @@ def _contact_impulse(
     r"""The impulse of one contact with velocity (n, a, b), n < 0: Coulomb's law, exactly.
 
     Sticking, if that impulse lies in the cone. Else the one of `_slipping_impulse` on the
-    cone, :math:`|p_t| = \mu p_n`: by false position in y (Anderson and Björck 1973), from
+    cone, :math:`|p_t| = \mu p_n`: by false position in y [AB73], from
     y = 0, where there is no friction. For a sphere that is linear, so one step.
     """
     if not mu > 0.0:
@@ -238,21 +238,22 @@ def _replace_impulse(
 
 
 @kernel
-def _sweep(
+def sweep_contacts(
     phase: int, m: int, nv: int, mu: Floats, negligible: float, work: FrictionWork, p: Floats
 ) -> float:
     """Solve one contact after the other; the largest squared change of the velocity.
 
-    In restitution the normal impulses are given, and only the tangential ones follow.
+    In compression the normal velocities reach ``bound``. In restitution the normal impulses
+    are given, and only the tangential ones follow.
     """
     N, T, u, W = work.restitution.impact.N, work.T, work.u, work.W
-    largest = 0.0
+    bound, largest = work.restitution.bound, 0.0
     for i in range(m):
-        n, a, b = 0.0, 0.0, 0.0
+        n, a, b = -bound[i] if phase == COMPRESSION else 0.0, 0.0, 0.0
         for k in range(nv):
             n += N[i, k] * u[k]
         approaching = n < 0.0 and n * n > negligible * W[i, 0] > 0.0
-        if p[i, 0] == 0.0 and not (approaching and phase == _COMPRESSION):
+        if p[i, 0] == 0.0 and not (approaching and phase == COMPRESSION):
             continue
         for k in range(nv):
             a += T[2 * i, k] * u[k]
@@ -300,9 +301,9 @@ def _rub(
 ) -> int:
     """Add friction to a phase, and make it passive; ``LIMIT`` if it still moved at the end."""
     impact, status, sweep = work.restitution.impact, LIMIT, 0
-    negligible = _SETTLED * _SETTLED * dot(impact.u0, impact.u0, nv)
+    negligible = SETTLED * SETTLED * dot(impact.u0, impact.u0, nv)
     while status == LIMIT and sweep < sweeps:
-        if _sweep(phase, m, nv, mu, negligible, work, p) <= negligible:
+        if sweep_contacts(phase, m, nv, mu, negligible, work, p) <= negligible:
             status = SOLVED
         sweep += 1
     part = _shorten_if_active(nv, impact.u, impact.u0, work.u)
@@ -339,7 +340,7 @@ def _give_back(m: int, nv: int, restitution: Floats, work: FrictionWork) -> None
 def _aim(phase: int, m: int, nv: int, restitution: Floats, work: FrictionWork) -> None:
     """Set the bounds of the normal velocities for a phase; remember where it starts."""
     impact, bound = work.restitution.impact, work.restitution.bound
-    if phase == _COMPRESSION:
+    if phase == COMPRESSION:
         clear_vector(bound)
         clear_matrix(work.p)
         clear_matrix(work.q)
@@ -355,7 +356,7 @@ def _aim(phase: int, m: int, nv: int, restitution: Floats, work: FrictionWork) -
 
 
 @kernel
-def _project_normals(m: int, nv: int, limit: int, work: FrictionWork, p: Floats) -> int:
+def project_normals(m: int, nv: int, limit: int, work: FrictionWork, p: Floats) -> int:
     """Bring the normal velocities to their bounds, by more of the normal impulses ``p``."""
     impact, bound, u, s = work.restitution.impact, work.restitution.bound, work.u, work.s
     N, violated = impact.N, False
@@ -406,14 +407,14 @@ def resolve_friction(
     impact, p, q, turn = work.restitution.impact, work.p, work.q, work.turn
     nv = inertia.nv
     whiten_problem(inertia, J, m, qd, impact)
-    _whiten_tangents(inertia, Jt, m, work.T)
-    _turn_tangents(m, nv, work.T, turn)
-    _mobilities(m, nv, work)
+    whiten_tangents(inertia, Jt, m, work.T)
+    turn_tangents(m, nv, work.T, turn)
+    contact_mobilities(m, nv, work)
     status = SOLVED
     for phase in range(3):
         _aim(phase, m, nv, restitution, work)
-        now = p if phase == _COMPRESSION else q
-        status = max(status, _project_normals(m, nv, limit, work, now))
+        now = p if phase == COMPRESSION else q
+        status = max(status, project_normals(m, nv, limit, work, now))
         if phase != _CLEARANCE:
             status = max(status, _rub(phase, m, nv, mu, sweeps, work, now))
     for i in range(m):

@@ -25,7 +25,7 @@ from detent.kernels.jit import kernel
 
 Floats = NDArray[np.float64]
 
-#: a ring ends when what is left of it takes less than this part of the cap, for one tick
+#: a ring ends when what is left of it takes less than this part of its peak, for one tick
 QUIET = 1e-4
 
 
@@ -36,10 +36,8 @@ class Material(NamedTuple):
     decay: float  # [1/s]
 
 
-#: Okamura, Cutkosky and Dennerlein, *Reality-based models for vibration feedback in virtual
-#: environments*, IEEE/ASME Transactions on Mechatronics 6(3):245-252, 2001, after Okamura,
-#: Dennerlein and Howe, ICRA 1998: a stylus that taps rubber, wood and aluminium. Their
-#: amplitude per speed of impact is not used: the momentum sets it.
+#: Representative values, after [Okamura01] and [Okamura98]: a stylus that taps rubber, wood and
+#: aluminium. Their amplitude per speed of impact is not used: the momentum sets it.
 MATERIALS = {
     "rubber": Material(frequency=2.0 * math.pi * 18.0, decay=60.0),
     "wood": Material(frequency=2.0 * math.pi * 100.0, decay=80.0),
@@ -49,7 +47,7 @@ MATERIALS = {
 
 def shaping_memory(axes: int) -> Floats:
     """A memory at rest for `shaped_force`."""
-    return np.zeros((axes, 3))
+    return np.zeros((axes, 4))
 
 
 @kernel
@@ -88,11 +86,12 @@ def shaped_force(
         z \leftarrow q \, (z + g \, \alpha w), \quad f = \mathrm{Im}\, z, \quad
         q = e^{(i \omega - b) T}, \quad g = \frac{|1 - q|^2}{T \, \mathrm{Im}\, q}
 
-    Catalogue B7. ``memory`` [axes, 3] holds z and the momentum that is still owed; w is what
-    is owed but does not ring yet, and α ≤ 1 the part of it for which no axis ever exceeds
-    its ``cap`` (finite, above zero). The rest waits for the ring to turn: a large impulse is
-    stretched, in its direction. The forces add up to the impulses: the last tick of a ring
-    settles what is owed, so also after a change of ``omega`` or ``decay`` on the way.
+    Catalogue B7, [Okamura01]. ``memory`` [axes, 4] holds z, the momentum that is still owed,
+    and the peak of the ring; w is what is owed but does not ring yet, and α ≤ 1 the part of
+    it for which no axis ever exceeds its ``cap`` (above zero, may be infinite). The rest
+    waits for the ring to turn: a large impulse is stretched, in its direction. The forces add
+    up to the impulses: the last tick of a ring settles what is owed, so also after a change
+    of ``omega`` or ``decay`` on the way.
 
     Needs ``omega`` × ``step`` well below π. A ring starts with the tick of its impulse.
     """
@@ -108,10 +107,12 @@ def shaped_force(
         a += part * gain * (owed - step * (re * b + im * a))
         a, b = qr * a - qi * b, qr * b + qi * a
         memory[i, 0], memory[i, 1], memory[i, 2] = a, b, owed - step * b
+        memory[i, 3] = max(memory[i, 3], abs(b))
         out[i] = b
-        quiet = quiet and a * a + b * b <= squared * (QUIET * cap[i]) ** 2
+        quiet = quiet and a * a + b * b <= squared * (QUIET * memory[i, 3]) ** 2
     if quiet:
         for i in range(memory.shape[0]):
             out[i] += memory[i, 2] / step
-            memory[i, 0], memory[i, 1], memory[i, 2] = 0.0, 0.0, 0.0
+            for j in range(4):
+                memory[i, j] = 0.0
     return not quiet

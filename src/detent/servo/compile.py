@@ -22,6 +22,7 @@ from detent.servo.records import (
     STAGE_MOVE,
     STAGE_PROJECT,
     STAGE_REACT,
+    STAGE_RESONATE,
     STAGE_RIGID,
     STAGE_RUB,
     STAGE_SENSE,
@@ -31,8 +32,9 @@ from detent.servo.records import (
     UNILATERAL,
     Servo,
 )
+from detent.servo.resonate import resonate
 from detent.servo.response import react, resolve_hits, resolve_sliding_hits
-from detent.servo.rigid import project_rigid, step_rigid
+from detent.servo.rigid import project_rigid, project_rubbing, step_rigid
 from detent.servo.rub import rub
 from detent.servo.sense import sense
 from detent.servo.shape import shape
@@ -47,8 +49,9 @@ def idle(s: Servo) -> None:
 
 #: all stages, those that take longest to compile first
 ALL = (
-    resolve_sliding_hits, resolve_hits, sense, weigh_linkage, couple, approach, react, move,
-    project_rigid, step_rigid, limit_response, close, shape, rub, weigh_rigid, tick, idle,
+    resolve_sliding_hits, project_rubbing, resolve_hits, sense, weigh_linkage, couple, approach,
+    react, move, project_rigid, step_rigid, limit_response, close, resonate, shape, rub,
+    weigh_rigid, tick, idle,
 )  # fmt: skip
 
 
@@ -57,17 +60,19 @@ def wanted_stages(servo: Servo) -> dict[int, Any]:
     p = servo.parameters[0]
     follows = p["coupling"] == UNILATERAL
     rigid = p["contact_mode"] == RIGID
+    project = project_rubbing if p["friction"] else project_rigid
     return {
         STAGE_SENSE: sense,
         STAGE_CLOSE: close if len(servo.closures.kind) else idle,
         STAGE_APPROACH: approach,
         STAGE_WEIGH: weigh_rigid if servo.scene.features[NEVER_SINGULAR] else weigh_linkage,
         STAGE_COLLIDE: resolve_sliding_hits if p["friction_impacts"] else resolve_hits,
-        STAGE_PROJECT: project_rigid if rigid or follows else idle,
+        STAGE_PROJECT: project if rigid or follows else idle,
         STAGE_RIGID: step_rigid if rigid else idle,
-        STAGE_RUB: rub if p["friction"] else idle,
+        STAGE_RUB: rub if p["friction"] and not rigid else idle,
         STAGE_REACT: react,
         STAGE_LIMIT: limit_response if p["strategy"] >= SCALE else idle,
+        STAGE_RESONATE: resonate if p["material"] else idle,
         STAGE_SHAPE: shape if p["shaping"] else idle,
         STAGE_COUPLE: couple,
         STAGE_MOVE: move,
@@ -95,6 +100,12 @@ def compile_stage(function: Any, servo: Servo) -> int:
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
     return address
+
+
+def prepare_material(servo: Servo) -> None:
+    """Make the stage of ringing impulses ready, where nobody had asked for it at the start."""
+    if servo.stages[STAGE_RESONATE] == compile_stage(idle, servo):
+        servo.stages[STAGE_RESONATE] = compile_stage(resonate, servo)
 
 
 def compile_stages(servo: Servo) -> None:

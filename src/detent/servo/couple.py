@@ -20,6 +20,7 @@ from detent.servo.records import (
     HELD,
     IMPEDANCE_HAND,
     NO_FAULT,
+    PLAYBACK_HAND,
     SINUSOID_HAND,
     TICKS,
     UNILATERAL,
@@ -45,10 +46,10 @@ def pose_error(
 
 @kernel
 def hand_wrench(
-    de: Device, target: np.ndarray, p: np.ndarray, time: float, out: np.ndarray
+    de: Device, target: np.ndarray, script: np.ndarray, p: np.ndarray, tick: int, out: np.ndarray
 ) -> None:
     """F_h: what the hand applies to the device."""
-    kind = p["hand"][0]
+    kind, time = p["hand"][0], tick * p["step"][0]
     for i in range(6):
         out[i] = 0.0
     if kind == SINUSOID_HAND:
@@ -59,6 +60,8 @@ def hand_wrench(
         pose_error(target[0:3], target[3:7], de.position, de.quaternion, out)
         for i in range(6):
             out[i] = p["hand_k"][0, i] * out[i] - p["hand_b"][0, i] * de.twist[i]
+    elif kind == PLAYBACK_HAND and tick < script.shape[0]:
+        copy_vector(script[tick], out)
     for i in range(6):
         out[i] *= de.mask[i]
 
@@ -107,7 +110,8 @@ def coordinate(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
     r"""The position channels: a spring-damper between device and tool (TH 4.1, D.6).
 
     mo.hand6[0] is the wrench on the tool, mo.hand6[1] that on the device. Outside the device's
-    subspace the tool is held at its start, and the device feels nothing of it.
+    subspace the tool is held at its start, and the device feels nothing of it. While an impulse
+    rings (`resonate`), ẋ_device is the twist that the device has when all of it has come.
 
     .. math:: F = K (x_{device} - x_{tool}) + B (\dot x_{device} - \dot x_{tool})
     """
@@ -121,7 +125,7 @@ def coordinate(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
     adaptive = min(adaptive, p["adaptive_most"][0])
     for i in range(6):
         inside = de.mask[i]
-        difference = de.twist[i] - mo.twist[i]
+        difference = de.twist[i] + de.lag[i] - mo.twist[i]
         mo.error[1, i] = difference
         spring = p["coupling_k"][0, i] * error[i]
         pull = spring + p["coupling_b"][0, i] * difference
@@ -182,14 +186,14 @@ def map_to_hand(mo: Motion, de: Device, torque: np.ndarray, out: np.ndarray) -> 
 
 @kernel
 def device_command(mo: Motion, de: Device, constrained: bool, p: np.ndarray) -> None:
-    """What the coupling asks of the device: F_env, the position channel, or both."""
+    """What the coupling asks of the device: F_env as it is felt, the position channel, or both."""
     kind = p["coupling"][0]
     force = kind in (FOUR_CHANNEL, DIRECT)
     position = kind in (FOUR_CHANNEL, VIRTUAL) or (kind == UNILATERAL and constrained)
     for i in range(6):
         de.raw[i] = 0.0
         if force:
-            de.raw[i] += de.mask[i] * de.environment[i]
+            de.raw[i] += de.mask[i] * de.felt[i]
         if position:
             de.raw[i] += mo.hand6[1, i]
         de.raw[i] += de.topology[i]

@@ -82,11 +82,11 @@ def recall(sc: Scene, rows: Rows) -> None:
 
 
 @kernel
-def remember(rows: Rows) -> None:
-    """Keep what the next tick will need to recognise the contacts that touch."""
+def remember(rows: Rows, near: float) -> None:
+    """Keep what the next tick will need to recognise the contacts that are as near as that."""
     kept = 0
     for r in range(rows.tally[0]):
-        if rows.geom[r, 0] < 0 or rows.separation[r] > 0.0:
+        if rows.geom[r, 0] < 0 or rows.separation[r] > near:
             continue
         for side in range(2):
             rows.old_geom[kept, side] = rows.geom[r, side]

@@ -14,6 +14,7 @@ from detent.checks import unit_quaternion, vector
 from detent.errors import ParameterError, PlatformError
 from detent.servo import records
 from detent.servo.clock import Promises
+from detent.servo.compile import prepare_material
 from detent.servo.exchange import latest, publish
 from detent.servo.loop import run_live
 from detent.servo.records import Servo
@@ -119,7 +120,8 @@ class Live:
     def command(self, parameters: np.ndarray) -> None:
         """Replace the parameters at the start of the next tick.
 
-        Numbers may change, laws may not: the stages of others are not compiled.
+        Numbers may change, laws may not: the stages of others are not compiled. The material
+        is an exception: its stage is small, and compiled here when it is first asked for.
         """
         for name in parameters.dtype.names or ():
             new, old = parameters[name], self._parameters[name]
@@ -129,6 +131,8 @@ class Live:
                 )
             if name not in UNBOUNDED and not np.isfinite(new).all():
                 raise ParameterError(name, new.tolist(), "finite")
+        if parameters["material"][0] != 0:
+            prepare_material(self._servo)
         with self._lock:
             self._parameters[:] = parameters
             publish(self._servo.commands, self._parameters.view(np.uint8))

@@ -25,8 +25,8 @@ COUPLINGS = ("four_channel", "direct", "virtual", "unilateral")
 FOUR_CHANNEL, DIRECT, VIRTUAL, UNILATERAL = range(4)
 STRATEGIES = ("full", "saturate", "scale", "spread")
 FULL, SATURATE, SCALE, SPREAD = range(4)
-HANDS = ("none", "sinusoid", "impedance")
-NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND = range(3)
+HANDS = ("none", "sinusoid", "impedance", "playback")
+NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND, PLAYBACK_HAND = range(4)
 
 # What a contact group, and so a body, is doing (TH 4.2).
 FREE, COLLIDING, RESTING = range(3)
@@ -60,6 +60,9 @@ PARAMETERS = np.dtype(
         ("friction_dead_band", "f8"),  # [m/s] v_min
         ("friction_literal", "i8"),  # TH 4.8 to the letter (errata E7)
         ("friction_impacts", "i8"),  # collisions with Coulomb friction
+        ("material", "i8"),  # how impulses ring at the device (B7): 0 = not at all
+        ("material_omega", "f8"),  # [rad/s]
+        ("material_decay", "f8"),  # [1/s]
         ("limit_frequency", "f8"),  # [rad/s] of the joint-limit penalty
         ("coupling", "i8"),
         ("coupling_k", "f8", 6),  # [N/m, N·m/rad]
@@ -296,6 +299,10 @@ class Device(Struct):
     filtered: np.ndarray  # (6,)
     hand: np.ndarray  # (6,) F_h
     environment: np.ndarray  # (6,) F_env
+    felt: np.ndarray  # (6,) F_env as the device is to render it: impulses may ring
+    resonance: np.ndarray  # (6, 4) memory of that ring
+    resonating: np.ndarray  # (1,) 1 = it goes on
+    lag: np.ndarray  # (6,) twist that the device has yet to receive from it
     delayed: np.ndarray  # (MAX_DELAY + 1, 6)
 
 
@@ -348,6 +355,7 @@ class Servo(Struct):
     parameter_bytes: np.ndarray  # the same memory
     target: np.ndarray  # (7,) where an impedance hand wants to be
     target_bytes: np.ndarray
+    script: np.ndarray  # (ticks, 6) what a playback hand does [N, N·m]
     poses: np.ndarray  # (nbody, 7) for whoever draws
     pose_bytes: np.ndarray
     commands: Slot  # parameters, towards the servo
@@ -370,12 +378,13 @@ class Servo(Struct):
     STAGE_RUB,
     STAGE_REACT,
     STAGE_LIMIT,
+    STAGE_RESONATE,
     STAGE_SHAPE,
     STAGE_COUPLE,
     STAGE_MOVE,
     STAGE_TICK,
-) = range(14)
-STAGES = 14
+) = range(15)
+STAGES = 15
 
 
 class Block:

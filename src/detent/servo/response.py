@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from detent.kernels.contact import (
@@ -185,6 +187,18 @@ def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, split: int, sl
 
 
 @kernel
+def tangent(normal: np.ndarray, which: int) -> tuple[float, float, float]:
+    """One of two unit tangents of a contact, without a singular direction."""
+    x, y, z = normal[0], normal[1], normal[2]
+    sign = 1.0 if z >= 0.0 else -1.0
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    if which == 0:
+        return 1.0 + sign * x * x * a, sign * b, -sign * x
+    return b, sign + y * y * a, -y
+
+
+@kernel
 def describe_hit(sc: Scene, rows: Rows, r: int, hit: int, slides: int) -> None:
     """What the collision needs of row r besides its normal row."""
     rows.hit_row[hit] = r
@@ -196,14 +210,11 @@ def describe_hit(sc: Scene, rows: Rows, r: int, hit: int, slides: int) -> None:
     if rows.geom[r, 0] < 0:  # a joint limit
         return
     rows.hit_friction[hit] = rows.friction[r]
-    x, y, z = rows.normal[r, 0], rows.normal[r, 1], rows.normal[r, 2]
-    sign = 1.0 if z >= 0.0 else -1.0  # two tangents without a singular direction
-    a = -1.0 / (sign + z)
-    b = x * y * a
+    a, b = tangent(rows.normal[r], 0), tangent(rows.normal[r], 1)
     for j in range(sc.nv):
         vx, vy, vz = rows.point_jac[r, 0, j], rows.point_jac[r, 1, j], rows.point_jac[r, 2, j]
-        rows.hit_tangent[hit, 0, j] = (1.0 + sign * x * x * a) * vx + sign * b * vy - sign * x * vz
-        rows.hit_tangent[hit, 1, j] = b * vx + (sign + y * y * a) * vy - y * vz
+        rows.hit_tangent[hit, 0, j] = a[0] * vx + a[1] * vy + a[2] * vz
+        rows.hit_tangent[hit, 1, j] = b[0] * vx + b[1] * vy + b[2] * vz
 
 
 @kernel
@@ -317,6 +328,8 @@ def react(s: Servo) -> None:
         return  # a god object: contacts act where the tool follows the device
     if mode == RIGID:
         call_stage(s.stages[STAGE_RIGID], s)
+        if keeps_memory(s.parameters):
+            remember(s.rows, math.inf)
         return
     press_resting(s.scene, s.motion, s.rows, s.parameters)
     if s.parameters["friction"][0] != 0:
@@ -324,4 +337,4 @@ def react(s: Servo) -> None:
     if mode == IMPULSE:
         strike_colliding(s)
     if keeps_memory(s.parameters):
-        remember(s.rows)
+        remember(s.rows, 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 from detent.kernels.impact_friction import FrictionWork, friction_work
 from detent.kernels.inertia import make_inertia
 from detent.kernels.mapping import mapping_work
+from detent.kernels.shaping import shaping_memory
 from detent.servo.records import MAX_DELAY, MEMORY, Block, Clock, Device, Motion, Rows, Scene
 from detent.servo.start import ToolStart, spans
 from detent.world.bridge import contact_views
@@ -235,7 +236,8 @@ def make_arrays(
         position=a(3), seen=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
         mask=a(6), axes=a(6, whole), dimension=a(1, whole), packed=a((2, 6, 6)), topology=a(6),
         acceleration=a(6), mean=a(6), wrench=a(6), raw=a(6), filtered=a(6), hand=a(6),
-        environment=a(6), delayed=a((MAX_DELAY + 1, 6)),
+        environment=a(6), felt=a(6), resonance=shaping_memory(6), resonating=a(1, whole),
+        lag=a(6), delayed=a((MAX_DELAY + 1, 6)),
     )  # fmt: skip
     clock = Clock(
         counts=a(8, whole), lateness=a(HISTOGRAM_BINS, whole), compute=a(HISTOGRAM_BINS, whole),

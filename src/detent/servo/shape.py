@@ -55,7 +55,7 @@ def shape(s: Servo) -> None:
     for i in range(n):
         a = de.axes[i]
         drag = p["shaping_damping"][0, a] * de.twist[a]
-        push[i] = de.hand[a] + de.environment[a] + mo.hand6[1, a] - drag
+        push[i] = de.hand[a] + de.felt[a] + mo.hand6[1, a] - drag
     for i in range(n):
         acceleration[i] = mo.bias[de.axes[i]] + dot(mo.inside[0, i], push, n)
     clear_vector(de.raw)

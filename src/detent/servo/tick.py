@@ -35,6 +35,7 @@ from detent.servo.records import (
     STAGE_LIMIT,
     STAGE_MOVE,
     STAGE_REACT,
+    STAGE_RESONATE,
     STAGE_SENSE,
     STAGE_SHAPE,
     STAGE_WEIGH,
@@ -148,7 +149,7 @@ def approach(s: Servo) -> None:
     sc, mo, de, p = s.scene, s.motion, s.device, s.parameters
     read_encoders(de, p["device_resolution"][0])
     update_hand_point(sc, mo)
-    hand_wrench(de, s.target, p, s.clock.counts[TICKS] * p["step"][0], de.hand)
+    hand_wrench(de, s.target, s.script, p, s.clock.counts[TICKS], de.hand)
     copy_vector(sc.qvel, mo.velocity)
     coordinate(sc, mo, de, p)
     kind = p["coupling"][0]
@@ -172,6 +173,9 @@ def couple(s: Servo) -> None:
     map_to_hand(mo, de, mo.external, de.environment)
     if p["strategy"][0] >= SCALE:
         call_stage(s.stages[STAGE_LIMIT], s)
+    copy_vector(de.environment, de.felt)
+    if de.resonating[0] != 0 or (p["material"][0] != 0 and s.rows.tally[3] > 0):
+        call_stage(s.stages[STAGE_RESONATE], s)
     if p["shaping"][0] != 0:
         call_stage(s.stages[STAGE_SHAPE], s)
     else:

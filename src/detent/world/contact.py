@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from detent.checks import fraction, not_negative, one_of
 from detent.errors import ParameterError
+from detent.kernels.shaping import MATERIALS
 from detent.world.friction import NO_FRICTION, Friction
 from detent.world.wall import PLAIN_WALL, Wall
 
@@ -14,6 +15,7 @@ METHODS = ("complementarity", "equality")
 SELF_COLLISIONS = ("relative", "split")
 STRATEGIES = ("full", "saturate", "scale", "spread")
 LIMITS = ("total", "collision_only", "rezero")
+RIGID_LAWS = ("reset-integrator", "none")
 
 
 @dataclass(frozen=True)
@@ -25,9 +27,9 @@ class Contact:
 
     ``mode`` is ``"impulse"`` (impulses on collision, penalty at rest: TH 4.2),
     ``"penalty"`` (never an impulse) or ``"rigid"`` (complementarity time stepping without
-    penetration, without friction). ``method``, ``self_collision`` and ``clamp`` are right by
-    default; ``"equality"``, ``"split"`` and ``False`` are the documents to the letter (errata
-    E3, E4).
+    penetration; friction there is Coulomb's, without bonds that stretch). ``method``,
+    ``self_collision`` and ``clamp`` are right by default; ``"equality"``, ``"split"`` and
+    ``False`` are the documents to the letter (errata E3, E4).
 
     Where the device has limits, ``strategy`` says what becomes of a contact response that is
     too strong for it: ``"full"`` ignores the limits, ``"saturate"`` cuts at the device only,
@@ -35,6 +37,10 @@ class Contact:
     nothing had to be cut. ``limit="collision_only"`` limits impulses but not penalty forces,
     as TH 4.5.2 does; that can give energy back that nobody put in (errata E9).
     ``"rezero"`` is the other remedy: the penalty spring starts unloaded where a collision ends.
+
+    ``material`` is how a collision feels: None, an impulse within one step (TH 4.45), or the
+    same momentum as the decaying vibration of a tapped ``"rubber"``, ``"wood"`` or ``"metal"``
+    (B7, `detent.kernels.shaping`), within the device's limits. Bodies do not move by it.
     """
 
     stiffness: float = 4_000.0  # [N/m]
@@ -48,6 +54,7 @@ class Contact:
     wall: Wall = PLAIN_WALL  # normal force at rest
     strategy: str = "spread"  # where the device has limits (TH 4.5.2)
     limit: str = "total"  # what of the contact response is limited
+    material: str | None = None  # how collisions feel at the device
 
     def __post_init__(self) -> None:
         not_negative("stiffness", self.stiffness)
@@ -58,5 +65,20 @@ class Contact:
         one_of("self-collision row", self.self_collision, SELF_COLLISIONS)
         one_of("strategy", self.strategy, STRATEGIES)
         one_of("limit", self.limit, LIMITS)
-        if self.mode == "rigid" and self.friction.law != "none":
-            raise ParameterError("friction", self.friction.law, "none with rigid contact")
+        if self.material is not None:
+            one_of("material", self.material, MATERIALS)
+            if self.mode != "impulse":
+                allowed = f"None with {self.mode} contact, which has no impulses that could ring"
+                raise ParameterError("material", self.material, allowed)
+        if self.mode == "rigid":
+            check_rigid(self.friction)
+
+
+def check_rigid(friction: Friction) -> None:
+    """Rigid contact has Coulomb's law: no bonds of other laws, and no collisions without it."""
+    if friction.law not in RIGID_LAWS:
+        allowed = f"{' or '.join(RIGID_LAWS)} with rigid contact, where no bond stretches"
+        raise ParameterError("friction law", friction.law, allowed)
+    if friction.law != "none" and not friction.impacts:
+        allowed = "True with rigid contact, which does not tell collisions from rest"
+        raise ParameterError("friction impacts", friction.impacts, allowed)
