@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -37,8 +40,15 @@ Held = Annotated[str | None, typer.Option(help="The link of the tool that the ha
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
+def leave(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C, wherever it comes: an exception would be swallowed by some imports."""
+    print("stopped", file=sys.stderr, flush=True)
+    os._exit(130)
+
+
 def main() -> None:
     """Run the command line; an error of Detent's is one line, not a traceback."""
+    signal.signal(signal.SIGINT, leave)  # the workbench has a gentler way of its own
     try:
         app()
     except DetentError as error:
@@ -63,6 +73,16 @@ def compile_first(quiet: bool = False) -> None:
         return
     with working("compiling the servo (once for this version)", quiet) as progress:
         compile_servo(progress)
+
+
+def make_folder(folder: Path | None) -> None:
+    """The folder for results, before anything is computed."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError("--out", str(folder), f"a folder ({error.strerror})") from error
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, str]:
@@ -113,6 +133,7 @@ def run(
 
     experiment = find(name)
     parameters = experiment.complete(parse_settings(settings))
+    make_folder(folder)
     compile_first()
     with working(f"running {name}"):
         result = experiment.run(**parameters)
@@ -157,6 +178,7 @@ def reproduce(
     from detent.experiments.report import write_outputs, write_report
 
     chosen = [find(name) for name in names or EXPERIMENTS]
+    make_folder(folder)
     compile_first()
     reports = []
     with working("reproducing") as progress:

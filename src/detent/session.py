@@ -114,6 +114,9 @@ class Session:
         frozen: float = 0.0,
         baumgarte: Baumgarte | None = None,
     ) -> None:
+        _check_type("world", world, World)
+        _check_type("contact", contact, Contact | None)
+        _check_type("coupling", coupling, Coupling | None)
         self.world = world
         self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
@@ -259,6 +262,10 @@ class Session:
         check_coupling(other.contact, other.coupling)
         return other
 
+    def warm(self, rate: float) -> None:
+        """Check the start and compile what a live run calls, before it is needed."""
+        warm(self.allocate(None, positive("rate", rate), ring=1).servo)
+
     def prepare(self, hand: Hand | None, rate: float, ring: int) -> Prepared:
         """A servo that is ready to run: allocated, filled, compiled."""
         ready = self.allocate(hand, rate, ring)
@@ -333,6 +340,13 @@ def check_coupling(contact: Contact, coupling: Coupling) -> None:
     if contact.friction.law != "none" and isinstance(coupling, UnilateralCoupler):
         allowed = "none with UnilateralCoupler, whose tool has no inertia"
         raise ParameterError("friction law", contact.friction.law, allowed)
+
+
+def _check_type(name: str, value: object, kind: Any) -> None:
+    if not isinstance(value, kind):
+        raise ParameterError(
+            name, value, f"a {getattr(kind, '__name__', kind)}".replace("detent.", "")
+        )
 
 
 def _plain(part: Any) -> dict[str, Any]:

@@ -171,6 +171,7 @@ def table(status: Status, readings: Readings) -> str:
         "force": ("Force", f"{force:.2f} N"),
         "peak": ("Peak", f"{now.peak:.1f} N"),
         "hand": ("Hand", f"{hand:.2f} N"),
+        "felt": ("Device", f"{np.linalg.norm(now.felt):.2f} N"),
         "state": ("State", now.state),
         "contacts": ("Contacts", f"{now.contacts}"),
         "constraints": ("Constraints", f"{now.constraints}"),

@@ -23,6 +23,7 @@ class Moment(NamedTuple):
 
     environment: np.ndarray  # (3,) [N] mean force of the world on the tool
     hand: np.ndarray  # (3,) [N] mean force of the hand on the device
+    felt: np.ndarray  # (3,) [N] mean force of the device on the hand
     peak: float  # [N] largest force of the world in one tick: an impulse over a tick
     contacts: int
     constraints: int  # directions in which the held link cannot follow the hand
@@ -42,7 +43,9 @@ class Readings:
         self.altered = 0  # ticks that the force path changed
         self.peak = 0.0  # [N] since the start
         self.travel = 0.0  # [m] of the hand point since the start
-        self.moment = Moment(np.zeros(3), np.zeros(3), 0.0, 0, 0, STATES[FREE], 0.0, False)
+        self.moment = Moment(
+            np.zeros(3), np.zeros(3), np.zeros(3), 0.0, 0, 0, STATES[FREE], 0.0, False
+        )
         self.arrows = np.zeros((2, 3))  # [N] environment, hand
 
     def refresh(self, since: float) -> None:
@@ -86,6 +89,7 @@ def summary(rows: np.ndarray) -> Moment:
     return Moment(
         environment=environment.mean(axis=0),
         hand=rows["hand_wrench"][:, :3].mean(axis=0),
+        felt=rows["device_wrench"][:, :3].mean(axis=0),
         peak=float(length(environment).max()),
         contacts=int(rows["contacts"][-1]),
         constraints=int(rows["constraints"][-1]),

@@ -6,6 +6,7 @@ import threading
 import time
 import webbrowser
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,7 @@ PANEL_EVERY = 0.1  # [s]
 BRAND = (0, 114, 178)
 PANEL_WIDTH = 340  # [px]
 GRIP_FREQUENCY, GRIP_RATIO = 10.0, 0.8  # [rad/s], [-] of tool and device in the hand
+MOST_GRIP = 1000.0, 20.0  # [N/m, N·m/rad]: no hand is stiffer
 
 
 class Workbench:
@@ -121,25 +123,35 @@ def play(
     screen, stopper = StatusLine(), Stopper()
     with stopper.listening():
         try:
+            session.warm(rate)
             server = PageServer(host, port)
             try:
                 screen.say(first_line(session.world.name, server.url))
                 if open_browser:
                     webbrowser.open(server.url)
-                began, first = time.monotonic(), record
+                began, first, scripted = time.monotonic(), record, True
                 while True:
                     left = None if seconds is None else seconds - (time.monotonic() - began)
-                    status, session, again = hold(
-                        session, server, screen, stopper, rate, realtime, record, left
+                    held = hold(
+                        session, server, screen, stopper, rate, realtime, record, left, scripted
                     )
-                    if not again:
-                        return status
+                    if held.go_on_with is None:
+                        return held.status
+                    session, scripted = held.go_on_with, held.scripted
                     record = another(first)
             finally:
                 server.stop()
         except KeyboardInterrupt:
             screen.say("stopped before the start")
             return None
+
+
+class Held(NamedTuple):
+    """How holding one link ended."""
+
+    status: Status
+    scripted: bool  # whether the script led the hand
+    go_on_with: Session | None  # another link is held now
 
 
 def hold(
@@ -151,23 +163,23 @@ def hold(
     realtime: bool,
     record: str | Path | None,
     seconds: float | None,
-) -> tuple[Status, Session, bool]:
-    """Play until the end, or until another link shall be held.
-
-    Returns how the servo did, the session to go on with, and whether to go on.
-    """
+    scripted: bool,
+) -> Held:
+    """Play until the end, or until another link shall be held."""
     stage = set_stage(session)
     server.scene.reset()
     server.gui.reset()
     with session.live(rate, grip(session, stage, rate), realtime, record) as live:
         bench = Workbench(session, live, stage, server)
+        if not scripted:
+            bench.pull.hold()
         stopper.gentle = True
         run(bench, live, screen, stopper.stop, seconds)
         live.stop()
         status, link = live.status(), bench.wanted_link
     if link is None or stopper.stop.is_set():
         screen.say(last_line(status, bench.readings))
-        return status, session, False
+        return Held(status, bench.pull.scripted, None)
     try:
         session = session.holding(link, *live.configuration())
         screen.say(f"the hand now holds {link!r}")
@@ -176,7 +188,7 @@ def hold(
         session = session.holding(
             session.world.body_name(session.world.held), *live.configuration()
         )
-    return status, session, True
+    return Held(status, bench.pull.scripted, session)
 
 
 def another(record: str | Path | None) -> Path | None:
@@ -232,8 +244,8 @@ def grip(session: Session, stage: Stage, rate: float) -> Impedance:
     mobility = inverse_within(device, mask)
     both = block_inertia(stage.start.mobility, mask) + block_inertia(mobility, mask)
     gains = []
-    for part in (slice(0, 3), slice(3, 6)):
-        size = np.full(3, both[part].max())
+    for part, most in zip((slice(0, 3), slice(3, 6)), MOST_GRIP, strict=True):
+        size = np.full(3, min(both[part].max(), most / GRIP_FREQUENCY**2))
         k, b = GRIP_FREQUENCY**2 * size, 2.0 * GRIP_RATIO * GRIP_FREQUENCY * size
         k *= bound(k, mobility[part, part], MOST_STIFFNESS * rate**2)
         b *= bound(b, mobility[part, part], MOST_DAMPING * rate)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from detent.checks import positive
 from detent.coupling import Coupling
 from detent.coupling.couplers import TABLE_4_1_COUPLER
 from detent.coupling.four_channel import TABLE_4_1
@@ -130,6 +131,8 @@ def push_into_corner(
 ) -> Result:
     """Gaps [m] to the wall and the floor, tilt [rad] of the peg, delay [ticks] of the device."""
     wide, high = extent(tilt)
+    positive("gap_x", gap_x)
+    positive("gap_y", gap_y)
     start = (WALL_X - gap_x - wide, WALL_Y + gap_y + high, tilt)
     world = World.builtin("corner").placed(start)
     traces, metrics = {}, Metrics()

@@ -28,6 +28,7 @@ FIXED = (
     *("singular", "friction", "friction_impacts", "wall", "wall_blocks", "delay_ticks"),
 )
 UNBOUNDED = ("slew", "cap", "limit")
+SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
 
 
 class Sink(Protocol):
@@ -131,6 +132,8 @@ class Live:
                 )
             if name not in UNBOUNDED and not np.isfinite(new).all():
                 raise ParameterError(name, new.tolist(), "finite")
+            if name not in SIGNED and (new < 0).any():
+                raise ParameterError(name, new.tolist(), "not negative")
         if parameters["material"][0] != 0:
             prepare_material(self._servo)
         with self._lock:

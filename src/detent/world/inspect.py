@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from detent.world.loops import active_equalities, closure_rows, equality_name, opening
+from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
 from detent.world.world import World, body_name
 
 _MESH = mujoco.mjtGeom.mjGEOM_MESH
@@ -139,7 +139,8 @@ def _warnings(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> list[
         apart, turned = opening(model, data, i)
         if max(apart, turned) > _LOOSE:
             gap = f"{apart:.3g} m and {turned:.3g} rad"
-            out.append(f"the loop {equality_name(model, i)} is open by {gap} at the start")
+            refused = "; no session starts so" if max(apart, turned) > OPEN else ""
+            out.append(f"the loop {equality_name(model, i)} is open by {gap} at the start{refused}")
     if model.neq and not active_equalities(model):
         out.append("its loops are switched off: equality constraints are disabled or not active")
     meshes = [_geom(model, g) for g in range(model.ngeom) if model.geom_type[g] == _MESH]
