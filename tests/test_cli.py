@@ -122,3 +122,32 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
 def test_doctor_reports_the_timer() -> None:
     found = json.loads(detent("doctor", "--json").stdout)
     assert "µs" in found["timer at 4 kHz"]
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("not a folder")
+    done = detent("run", "corner-push", "--out", str(file))
+    assert done.returncode == 2
+    assert "--out" in done.stderr and "a folder" in done.stderr
+
+
+STUBBORN = """
+import os, signal, time
+import detent.cli
+def swallow():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5.0)
+    except KeyboardInterrupt:  # as some imports do
+        pass
+    print("went on")
+detent.cli.app = swallow
+detent.cli.main()
+"""
+
+
+def test_ctrl_c_stops_it_even_where_the_exception_would_be_swallowed() -> None:
+    done = subprocess.run([sys.executable, "-c", STUBBORN], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert "stopped" in done.stderr and "went on" not in done.stdout

@@ -114,9 +114,9 @@ class Session:
         frozen: float = 0.0,
         baumgarte: Baumgarte | None = None,
     ) -> None:
-        _check_type("world", world, World)
-        _check_type("contact", contact, Contact | None)
-        _check_type("coupling", coupling, Coupling | None)
+        _check_type("world", world, World, "a World")
+        _check_type("contact", contact, Contact | None, "a Contact")
+        _check_type("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
         self.world = world
         self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
@@ -342,11 +342,9 @@ def check_coupling(contact: Contact, coupling: Coupling) -> None:
         raise ParameterError("friction law", contact.friction.law, allowed)
 
 
-def _check_type(name: str, value: object, kind: Any) -> None:
+def _check_type(name: str, value: object, kind: Any, allowed: str) -> None:
     if not isinstance(value, kind):
-        raise ParameterError(
-            name, value, f"a {getattr(kind, '__name__', kind)}".replace("detent.", "")
-        )
+        raise ParameterError(name, value, allowed)
 
 
 def _plain(part: Any) -> dict[str, Any]:

@@ -43,9 +43,8 @@ class Readings:
         self.altered = 0  # ticks that the force path changed
         self.peak = 0.0  # [N] since the start
         self.travel = 0.0  # [m] of the hand point since the start
-        self.moment = Moment(
-            np.zeros(3), np.zeros(3), np.zeros(3), 0.0, 0, 0, STATES[FREE], 0.0, False
-        )
+        none = np.zeros(3)
+        self.moment = Moment(none, none, none, 0.0, 0, 0, STATES[FREE], 0.0, False)
         self.arrows = np.zeros((2, 3))  # [N] environment, hand
 
     def refresh(self, since: float) -> None:
