@@ -178,7 +178,7 @@ def tag(ready: Prepared) -> None:
         if rows.memory[r, TAG] == 0.0:
             taken += 1.0
             rows.memory[r, TAG] = taken
-    remember(rows)
+    remember(rows, 0.0)
 
 
 def test_a_new_contact_has_no_history() -> None:

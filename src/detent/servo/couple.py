@@ -218,8 +218,9 @@ def force_path(de: Device, ck: Clock, p: np.ndarray) -> bool:
     scale = uniform_scale(de.wrench, p["cap"][0])
     if scale < 1.0:
         altered = True
-        for i in range(6):
-            de.wrench[i] *= scale
+        for i in range(6):  # and not above the cap by round-off either
+            most = p["cap"][0, i]
+            de.wrench[i] = min(max(de.wrench[i] * scale, -most), most)
     if ck.counts[FAULT] == NO_FAULT and not (all_finite(de.raw) and all_finite(de.wrench)):
         ck.counts[FAULT] = WRENCH_NOT_FINITE
     if ck.counts[FAULT] != NO_FAULT:
