@@ -9,7 +9,8 @@ from detent.kernels.impact_friction import FrictionWork, friction_work
 from detent.kernels.inertia import make_inertia
 from detent.kernels.mapping import mapping_work
 from detent.kernels.shaping import shaping_memory
-from detent.servo.records import MAX_DELAY, MEMORY, Block, Clock, Device, Motion, Rows, Scene
+from detent.local.records import MEMORY
+from detent.servo.records import MAX_DELAY, Block, Clock, Device, Motion, Rows, Scene
 from detent.servo.start import ToolStart, spans
 from detent.world.bridge import contact_views
 from detent.world.loops import active_equalities, joined_trees
@@ -45,6 +46,7 @@ def make_scene(
                 int(model.dof_damping.any()),
                 int(singular_nowhere),
                 int(has_passive(model)),
+                int(bool((model.geom_contype | model.geom_conaffinity).any()) or model.npair > 0),
             ],
             np.int64,
         ),
@@ -55,6 +57,7 @@ def make_scene(
         bias=data.qfrc_bias,
         xpos=data.xpos,
         xquat=data.xquat,
+        xmat=data.xmat,
         cdof=data.cdof,
         subtree_com=data.subtree_com,
         subtree_mass=model.body_subtreemass,

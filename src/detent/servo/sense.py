@@ -16,6 +16,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.loops import DEPENDENT
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
+from detent.local.records import ACTIVE, FRESH
 from detent.servo.identity import keeps_memory, recall
 from detent.servo.records import (
     ACTUATORS,
@@ -30,6 +31,7 @@ from detent.servo.records import (
     STAGE_CLOSE,
     TENDONS,
     TICKS,
+    TOUCHABLE,
     Motion,
     Rows,
     Scene,
@@ -62,7 +64,8 @@ def update_physics(sc: Scene, mo: Motion) -> None:
     mj_comPos(sc.model, sc.data)
     if sc.features[TENDONS] > 0:
         mj_tendon(sc.model, sc.data)
-    mj_collision(sc.model, sc.data)
+    if sc.features[TOUCHABLE] != 0:
+        mj_collision(sc.model, sc.data)
     if sc.features[ACTUATORS] > 0:
         mj_transmission(sc.model, sc.data)
     if sc.features[PASSIVE] != 0:
@@ -340,6 +343,8 @@ def row_group(rows: Rows, r: int) -> int:
 def is_fresh(s: Servo) -> bool:
     """Whether inertia and constraint directions are those of this tick, not of a tick before."""
     frozen = s.parameters["frozen"][0]
+    if frozen != 0 and s.local.counts[ACTIVE] != 0:
+        return s.local.counts[FRESH] != 0 or s.clock.counts[TICKS] == 0
     return frozen == 0 or s.clock.counts[TICKS] % frozen == 0
 
 
