@@ -156,6 +156,7 @@ class Scene(Struct):
     xpos: np.ndarray
     xquat: np.ndarray
     cdof: np.ndarray
+    cvel: np.ndarray
     subtree_com: np.ndarray
     subtree_mass: np.ndarray
     M: np.ndarray
@@ -209,9 +210,11 @@ class Rows(Struct):
     friction: np.ndarray  # (cap,) [-] μ_s of the pair
     force: np.ndarray  # (cap,) [N]
     rub: np.ndarray  # (cap, 3) [N] friction force on the second body
-    point_jac: np.ndarray  # (cap, 3, nv) of the relative velocity, where friction needs it
+    slide: np.ndarray  # (cap, 3) [m/s] sliding velocity of contacts that rub
+    rubbing: np.ndarray  # (cap,) which rows those are
+    tangent: np.ndarray  # (cap, nv) their rows along the sliding, whitened
     memory: np.ndarray  # (cap, MEMORY) of the contact, see the constants below
-    local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms
+    local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms, or the world's if static
     old_count: np.ndarray  # (1,) contacts of the last tick
     old_taken: np.ndarray  # (cap,) 1 = recognised in this tick
     old_geom: np.ndarray  # (cap, 2)
@@ -221,6 +224,7 @@ class Rows(Struct):
     bound: np.ndarray  # (cap,) [m/s] of J q̇⁺ in rigid time stepping
     joined: np.ndarray  # (cap,) 1 = joined a collision after its first solution
     geom: np.ndarray  # (cap, 2) -1 for a joint limit
+    body: np.ndarray  # (cap, 2) what moves there, -1 = nothing (static) or a joint limit
     tree: np.ndarray  # (cap, 2) -1 = static
     normal: np.ndarray  # (cap, 3)
     point: np.ndarray  # (cap, 3)
@@ -261,7 +265,6 @@ class Motion(Struct):
     jac_white: np.ndarray  # (6, nv) J_h, whitened
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
     seam: np.ndarray  # (3, 3) scratch of the seam test
-    tangent: np.ndarray  # (nv,) scratch of friction
     vector3: np.ndarray  # (3, 3) scratch of friction
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
