@@ -85,14 +85,22 @@ def friction_force(
     load = f_n * mobility
     travel, free = bond_travel(law, load, step, mu_s, mu_k, breakaway)
     beta = stick_damping(damping, mu_k * travel / step, load, f_n, step)
-    u, slips, limit, f = bond_force(
-        law, deadband, (v_t[0], v_t[1], v_t[2]), f_n, (n[0], n[1], n[2]), load * step,
-        mu_s, mu_k, v_min, travel, beta, (memory[0], memory[1], memory[2]), memory[3], memory[4],
+    limit = most_friction(law, mu_s, mu_k) * f_n
+    u, slips, f = bond_force(
+        law, deadband, (v_t[0], v_t[1], v_t[2]), (n[0], n[1], n[2]), mu_k * f_n, limit,
+        mobility * step, v_min, travel, beta,
+        (memory[0], memory[1], memory[2]), memory[3], memory[4],
     )  # fmt: skip
     for k in range(3):
         memory[k], out[k] = u[k], f[k]
     memory[3], memory[4] = slips, limit
     return 0 if free or law == CLASSICAL else 1
+
+
+@kernel
+def most_friction(law: int, mu_s: float, mu_k: float) -> float:
+    """The coefficient at which a bond breaks."""
+    return mu_k if law == DAHL else mu_s
 
 
 @kernel
@@ -106,7 +114,7 @@ def bond_travel(
     ``load`` is f_n g, the same for all contacts that slide together.
     """
     wanted = breakaway * mu_s / mu_k if law == NAHVI else breakaway
-    least = (mu_k if law == DAHL else mu_s) * load * step * step / MOST_STIFFNESS
+    least = most_friction(law, mu_s, mu_k) * load * step * step / MOST_STIFFNESS
     return step / max(wanted, least), least <= wanted
 
 
@@ -153,40 +161,41 @@ def bond_force(
     law: int,
     deadband: int,
     v_t: Vector,
-    f_n: float,
     n: Vector,
+    slip_force: float,
+    limit: float,
     response: float,
-    mu_s: float,
-    mu_k: float,
     v_min: float,
     travel: float,
     beta: float,
     u: Vector,
     slips: float,
     before: float,
-) -> tuple[Vector, float, float, Vector]:
+) -> tuple[Vector, float, Vector]:
     """`friction_force` of a contact that is pressed, whose bond and damping are known.
 
-    ``u``, ``slips`` and ``before`` are its memory; returns them as they are now, and the
-    force. ``response`` is f_n g T.
+    ``u``, ``slips`` and ``before``, the limit of the last tick, are its memory; returns the
+    first two as they are now, and the force. ``response`` is g T.
     """
     u = _plus(u, -_inner(u, n), n)  # into the tangent plane, which can only shorten the bond
-    slip_force, limit = mu_k * f_n, (mu_k if law == DAHL else mu_s) * f_n
     if law == CLASSICAL:
-        u, slips, f = _classical(v_t, slip_force, limit, response / f_n, v_min, u, before)
-        return u, slips, limit, f
-    if slips == 0.0 and before > 0.0:  # a bond that sticks keeps its force
-        u = _times(min(before / limit, MOST_RELIEF), u)
-    if law == RESET_INTEGRATOR:
-        if deadband == EQ_4_8 and _points_back(u):
-            u, slips, f = _literal_bond(v_t, slip_force, limit, beta, v_min, travel, u)
-        else:
-            u, slips, f = _reset_integrator(v_t, slip_force, limit, beta, v_min, travel, u, slips)
-    elif law == NAHVI:
-        u, slips, f = _nahvi(v_t, mu_k / mu_s, limit, v_min, travel, u, slips)
-    else:
-        u, slips, f = _dahl(v_t, limit, travel, u)
-    return u, slips, limit, f
+        return _classical(v_t, slip_force, limit, response, v_min, u, before)
+    u = _carry_bond(limit, u, slips, before)
+    if law == NAHVI:
+        return _nahvi(v_t, slip_force / limit, limit, v_min, travel, u, slips)
+    if law == DAHL:
+        return _dahl(v_t, limit, travel, u)
+    if deadband == EQ_4_8 and _points_back(u):
+        return _literal_bond(v_t, slip_force, limit, beta, v_min, travel, u)
+    return _reset_integrator(v_t, slip_force, limit, beta, v_min, travel, u, slips)
+
+
+@kernel
+def _carry_bond(limit: float, u: Vector, slips: float, before: float) -> Vector:
+    """The bond of the last tick at the present normal force: one that sticks keeps its force."""
+    if slips == 0.0 and before > 0.0:
+        return _times(min(before / limit, MOST_RELIEF), u)
+    return u
 
 
 @kernel

@@ -6,7 +6,13 @@ import math
 
 import numpy as np
 
-from detent.kernels.friction import Vector, bond_force, bond_travel, stick_damping
+from detent.kernels.friction import (
+    Vector,
+    bond_force,
+    bond_travel,
+    most_friction,
+    stick_damping,
+)
 from detent.kernels.inertia import whiten_rows
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector, dot
@@ -109,20 +115,18 @@ def rub_contacts(rows: Rows, count: int, load: float, p: np.ndarray) -> None:
     for i in range(count):
         r = rubbing[i]
         mu, f = friction[r], force[r]
-        if load * ratio <= 0.0:  # loops hold all of it, or it slips without resistance
-            let_go(rows, r)
-            continue
         if mu != last:  # mostly all contacts have one
             last, (travel, _) = mu, bond_travel(law, load, step, mu, ratio * mu, breakaway)
             share = stick_damping(damping, ratio * mu * travel / step, load, 1.0, step)
         beta = share * f if damping < 0.0 else stick_damping(damping, 0.0, load, f, step)
-        bond, slips, limit, drag = bond_force(
-            law, literal, (slide[r, 0], slide[r, 1], slide[r, 2]), f,
-            (normal[r, 0], normal[r, 1], normal[r, 2]), load * step,
-            mu, ratio * mu, slow, travel, beta,
+        limit = most_friction(law, mu, ratio * mu) * f
+        u, slips, drag = bond_force(
+            law, literal, (slide[r, 0], slide[r, 1], slide[r, 2]),
+            (normal[r, 0], normal[r, 1], normal[r, 2]), ratio * mu * f, limit,
+            load * step / f, slow, travel, beta,
             (memory[r, m], memory[r, m + 1], memory[r, m + 2]), memory[r, m + 3], memory[r, m + 4],
         )  # fmt: skip
-        memory[r, m], memory[r, m + 1], memory[r, m + 2] = bond
+        memory[r, m], memory[r, m + 1], memory[r, m + 2] = u
         memory[r, m + 3], memory[r, m + 4] = slips, limit
         out[r, 0], out[r, 1], out[r, 2] = drag
 
@@ -133,22 +137,18 @@ def add_rubbing(sc: Scene, rows: Rows, count: int, side: int, out: np.ndarray) -
 
     Contacts of one body mostly follow each other: their wrench is summed up first.
     """
-    rubbing, bodies, point, rub, centre = (
-        rows.rubbing,
-        rows.body,
-        rows.point,
-        rows.rub,
-        sc.subtree_com,
-    )
-    sign, body, root = 1.0 if side == 1 else -1.0, -1, 0
+    rubbing, bodies, point, rub = rows.rubbing, rows.body, rows.point, rows.rub
+    centre, sign, body, root = sc.subtree_com, 1.0 if side == 1 else -1.0, -1, 0
     mx, my, mz, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(count):
         r = rubbing[i]
+        if bodies[r, side] < 0:
+            continue
         if bodies[r, side] != body:
             if body >= 0:
                 add_wrench(sc, body, (mx, my, mz), (x, y, z), out)
             body = bodies[r, side]
-            root = sc.body_root[body] if body >= 0 else 0
+            root = sc.body_root[body]
             mx, my, mz, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         fx, fy, fz = sign * rub[r, 0], sign * rub[r, 1], sign * rub[r, 2]
         rx, ry = point[r, 0] - centre[root, 0], point[r, 1] - centre[root, 1]
@@ -174,6 +174,10 @@ def rub(s: Servo) -> None:
     for i in range(count):
         mobility = dot(rows.tangent[i], rows.tangent[i], sc.nv)
         load += rows.force[rows.rubbing[i]] * mobility
+    if load <= 0.0 or s.parameters["friction_kinetic"][0] <= 0.0:  # loops hold all, or it is ice
+        for i in range(count):
+            let_go(rows, rows.rubbing[i])
+        return
     rub_contacts(rows, count, load, s.parameters)
     for side in range(2):
         add_rubbing(sc, rows, count, side, mo.penalty)
