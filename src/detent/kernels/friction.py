@@ -85,12 +85,15 @@ def friction_force(
     load = f_n * mobility
     travel, free = bond_travel(law, load, step, mu_s, mu_k, breakaway)
     beta = stick_damping(damping, mu_k * travel / step, load, f_n, step)
-    limit = most_friction(law, mu_s, mu_k) * f_n
-    u, slips, f = bond_force(
-        law, deadband, (v_t[0], v_t[1], v_t[2]), (n[0], n[1], n[2]), mu_k * f_n, limit,
-        mobility * step, v_min, travel, beta,
-        (memory[0], memory[1], memory[2]), memory[3], memory[4],
-    )  # fmt: skip
+    limit, slips, before = most_friction(law, mu_s, mu_k) * f_n, memory[3], memory[4]
+    v, bond = (v_t[0], v_t[1], v_t[2]), (memory[0], memory[1], memory[2])
+    u = carry_bond(law, (n[0], n[1], n[2]), limit, bond, slips, before)
+    if law == RESET_INTEGRATOR and deadband == SYMMETRIC:
+        u, slips, f = reset_integrator(v, mu_k * f_n, limit, beta, v_min, travel, u, slips)
+    else:
+        u, slips, f = other_bond(
+            law, v, mu_k * f_n, limit, beta, v_min, travel, mobility * step, u, slips, before
+        )
     for k in range(3):
         memory[k], out[k] = u[k], f[k]
     memory[3], memory[4] = slips, limit
@@ -157,45 +160,44 @@ def _plus(a: Vector, s: float, b: Vector) -> Vector:
 
 
 @kernel
-def bond_force(
+def carry_bond(law: int, n: Vector, limit: float, u: Vector, slips: float, before: float) -> Vector:
+    """The bond of the last tick, whose limit was ``before``, in the present contact.
+
+    It turns into the tangent plane, which can only shorten it, and keeps its force if it sticks.
+    """
+    u = _plus(u, -_inner(u, n), n)
+    if slips == 0.0 and before > 0.0 and law != CLASSICAL:
+        u = _times(min(before / limit, MOST_RELIEF), u)
+    return u
+
+
+@kernel
+def other_bond(
     law: int,
-    deadband: int,
     v_t: Vector,
-    n: Vector,
     slip_force: float,
     limit: float,
-    response: float,
+    beta: float,
     v_min: float,
     travel: float,
-    beta: float,
+    response: float,
     u: Vector,
     slips: float,
     before: float,
 ) -> tuple[Vector, float, Vector]:
-    """`friction_force` of a contact that is pressed, whose bond and damping are known.
+    """Bond, slip and force of all laws but `reset_integrator`, TH 4.8 to the letter included.
 
-    ``u``, ``slips`` and ``before``, the limit of the last tick, are its memory; returns the
-    first two as they are now, and the force. ``response`` is g T.
+    ``response`` is g T.
     """
-    u = _plus(u, -_inner(u, n), n)  # into the tangent plane, which can only shorten the bond
     if law == CLASSICAL:
         return _classical(v_t, slip_force, limit, response, v_min, u, before)
-    u = _carry_bond(limit, u, slips, before)
     if law == NAHVI:
         return _nahvi(v_t, slip_force / limit, limit, v_min, travel, u, slips)
     if law == DAHL:
         return _dahl(v_t, limit, travel, u)
-    if deadband == EQ_4_8 and _points_back(u):
+    if _points_back(u):
         return _literal_bond(v_t, slip_force, limit, beta, v_min, travel, u)
-    return _reset_integrator(v_t, slip_force, limit, beta, v_min, travel, u, slips)
-
-
-@kernel
-def _carry_bond(limit: float, u: Vector, slips: float, before: float) -> Vector:
-    """The bond of the last tick at the present normal force: one that sticks keeps its force."""
-    if slips == 0.0 and before > 0.0:
-        return _times(min(before / limit, MOST_RELIEF), u)
-    return u
+    return reset_integrator(v_t, slip_force, limit, beta, v_min, travel, u, slips)
 
 
 @kernel
@@ -212,7 +214,7 @@ def _stretch_bond(v_t: Vector, travel: float, u: Vector, slips: float) -> tuple[
 
 
 @kernel
-def _reset_integrator(
+def reset_integrator(
     v_t: Vector,
     slip_force: float,
     limit: float,

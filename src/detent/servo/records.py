@@ -244,7 +244,7 @@ class Rows(Struct):
 
 
 # What a contact remembers while it lasts.
-MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION, MEMORY_WALL, MEMORY = 0, 1, 2, 10, 32
+MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION, MEMORY_WALL, MEMORY = 0, 1, 2, 7, 29
 
 
 class Motion(Struct):

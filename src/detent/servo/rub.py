@@ -7,10 +7,14 @@ import math
 import numpy as np
 
 from detent.kernels.friction import (
+    RESET_INTEGRATOR,
+    SYMMETRIC,
     Vector,
-    bond_force,
     bond_travel,
+    carry_bond,
     most_friction,
+    other_bond,
+    reset_integrator,
     stick_damping,
 )
 from detent.kernels.inertia import whiten_rows
@@ -111,6 +115,7 @@ def rub_contacts(rows: Rows, count: int, load: float, p: np.ndarray) -> None:
     ratio = p["friction_kinetic"][0] / static if static > 0.0 else 1.0
     friction, slide, force, normal = rows.friction, rows.slide, rows.force, rows.normal
     rubbing, memory, out = rows.rubbing, rows.memory, rows.rub
+    default, most = law == RESET_INTEGRATOR and literal == SYMMETRIC, most_friction(law, 1.0, ratio)
     travel, share, last, m = 0.0, 0.0, -1.0, MEMORY_FRICTION
     for i in range(count):
         r = rubbing[i]
@@ -119,13 +124,18 @@ def rub_contacts(rows: Rows, count: int, load: float, p: np.ndarray) -> None:
             last, (travel, _) = mu, bond_travel(law, load, step, mu, ratio * mu, breakaway)
             share = stick_damping(damping, ratio * mu * travel / step, load, 1.0, step)
         beta = share * f if damping < 0.0 else stick_damping(damping, 0.0, load, f, step)
-        limit = most_friction(law, mu, ratio * mu) * f
-        u, slips, drag = bond_force(
-            law, literal, (slide[r, 0], slide[r, 1], slide[r, 2]),
-            (normal[r, 0], normal[r, 1], normal[r, 2]), ratio * mu * f, limit,
-            load * step / f, slow, travel, beta,
-            (memory[r, m], memory[r, m + 1], memory[r, m + 2]), memory[r, m + 3], memory[r, m + 4],
-        )  # fmt: skip
+        limit, slips, before = most * mu * f, memory[r, m + 3], memory[r, m + 4]
+        v, n = (slide[r, 0], slide[r, 1], slide[r, 2]), (normal[r, 0], normal[r, 1], normal[r, 2])
+        u = (memory[r, m], memory[r, m + 1], memory[r, m + 2])
+        u = carry_bond(law, n, limit, u, slips, before)
+        if default:
+            u, slips, drag = reset_integrator(
+                v, ratio * mu * f, limit, beta, slow, travel, u, slips
+            )
+        else:
+            u, slips, drag = other_bond(
+                law, v, ratio * mu * f, limit, beta, slow, travel, load * step / f, u, slips, before
+            )
         memory[r, m], memory[r, m + 1], memory[r, m + 2] = u
         memory[r, m + 3], memory[r, m + 4] = slips, limit
         out[r, 0], out[r, 1], out[r, 2] = drag
