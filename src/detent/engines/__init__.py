@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
 from detent.errors import MissingExtraError, ParameterError, UnknownNameError
 
-#: engines by name: module, class, and the extra that it needs
+#: engines by name: module, class, and the package and the extra that it needs
 ENGINES = {
-    "mujoco": ("detent.engines.mujoco_engine", "MuJoCoEngine", None),
-    "bullet": ("detent.engines.bullet_engine", "BulletEngine", "bullet"),
+    "mujoco": ("detent.engines.mujoco_engine", "MuJoCoEngine", "mujoco", ""),
+    "bullet": ("detent.engines.bullet_engine", "BulletEngine", "pybullet", "bullet"),
 }
 METHODS = ("advance", "links", "near", "bodies")
 
@@ -20,13 +21,10 @@ def find_engine(engine: str | type) -> Any:
     if isinstance(engine, str):
         if engine not in ENGINES:
             raise UnknownNameError("engine", engine, ENGINES)
-        module, name, extra = ENGINES[engine]
-        try:
-            return getattr(importlib.import_module(module), name)
-        except ModuleNotFoundError as error:
-            if extra is None:
-                raise
-            raise MissingExtraError(f"the {engine} engine", extra) from error
+        module, name, package, extra = ENGINES[engine]
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtraError(f"the {engine} engine", extra)
+        return getattr(importlib.import_module(module), name)
     missing = [name for name in METHODS if not callable(getattr(engine, name, None))]
     if missing:
         raise ParameterError("engine", engine, f"a class with {', '.join(METHODS)}")

@@ -8,8 +8,6 @@ from typing import Any
 
 import mujoco
 import numpy as np
-import pybullet
-from pybullet_utils.bullet_client import BulletClient
 
 from detent.engines.mirror import FOLLOW, HOLDABLE, Mirror, substeps
 from detent.engines.protocol import Target, Task
@@ -33,7 +31,7 @@ class BulletEngine(Mirror):
         model = task.world.model
         _check_scene(model)
         super().__init__(task, model)
-        self._client = BulletClient(connection_mode=pybullet.DIRECT)
+        self._client = connect()
         self._client.setGravity(*model.opt.gravity)
         self._link: dict[int, tuple[int, int]] = {}  # body -> unique id and link
         self._joint: dict[int, tuple[int, int]] = {}  # joint -> unique id and index
@@ -42,7 +40,7 @@ class BulletEngine(Mirror):
             self._build(Path(folder))
         if self.exchanges:
             self._silence()
-        self._probe = self._client.createCollisionShape(pybullet.GEOM_SPHERE, radius=PROBE)
+        self._probe = self._client.createCollisionShape(self._client.GEOM_SPHERE, radius=PROBE)
         self._vertices = {b: body_vertices(model, b) for b in task.world.tool_bodies}
         self._omega = min(FOLLOW, HOLDABLE / SUBSTEP)
         self._last: Target | None = None
@@ -128,7 +126,7 @@ class BulletEngine(Mirror):
             bodies = [int(b) for b in np.nonzero(model.body_treeid == tree)[0]]
             path = folder / f"tree{tree}.urdf"
             path.write_text(tree_urdf(model, bodies, folder))
-            flags = pybullet.URDF_USE_INERTIA_FROM_FILE
+            flags = self._client.URDF_USE_INERTIA_FROM_FILE
             fixed = not is_free(model, bodies[0])
             uid = self._client.loadURDF(str(path), useFixedBase=fixed, flags=flags)
             self._index(uid, bodies, fixed)
@@ -158,7 +156,7 @@ class BulletEngine(Mirror):
                 self._body[(uid, index)] = int(link[1:])
             if joint.startswith("j"):
                 self._joint[int(joint[1:])] = (uid, index)
-                client.setJointMotorControl2(uid, index, pybullet.VELOCITY_CONTROL, force=0.0)
+                client.setJointMotorControl2(uid, index, self._client.VELOCITY_CONTROL, force=0.0)
         for b in bodies:
             first = self.model.body_geomadr[b]
             if first >= 0:
@@ -178,19 +176,21 @@ class BulletEngine(Mirror):
         mujoco.mju_mat2Quat(turn, data.geom_xmat[geom])
         if kind == _GEOM.mjGEOM_PLANE:
             normal = data.geom_xmat[geom].reshape(3, 3)[:, 2]
-            shape = client.createCollisionShape(pybullet.GEOM_PLANE, planeNormal=normal.tolist())
+            shape = client.createCollisionShape(
+                self._client.GEOM_PLANE, planeNormal=normal.tolist()
+            )
             turn = np.array([1.0, 0.0, 0.0, 0.0])
         elif kind == _GEOM.mjGEOM_BOX:
-            shape = client.createCollisionShape(pybullet.GEOM_BOX, halfExtents=size.tolist())
+            shape = client.createCollisionShape(self._client.GEOM_BOX, halfExtents=size.tolist())
         elif kind == _GEOM.mjGEOM_SPHERE:
-            shape = client.createCollisionShape(pybullet.GEOM_SPHERE, radius=size[0])
+            shape = client.createCollisionShape(self._client.GEOM_SPHERE, radius=size[0])
         elif kind in (_GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_CYLINDER):
             capsule = kind == _GEOM.mjGEOM_CAPSULE
-            name = pybullet.GEOM_CAPSULE if capsule else pybullet.GEOM_CYLINDER
+            name = self._client.GEOM_CAPSULE if capsule else self._client.GEOM_CYLINDER
             shape = client.createCollisionShape(name, radius=size[0], height=2.0 * size[1])
         elif kind == _GEOM.mjGEOM_MESH:
             file = str(hull_file(model, geom, folder))
-            shape = client.createCollisionShape(pybullet.GEOM_MESH, fileName=file)
+            shape = client.createCollisionShape(self._client.GEOM_MESH, fileName=file)
         else:
             raise SceneError(f"geom {geom} is of a shape that Bullet does not know")
         uid = client.createMultiBody(
@@ -253,18 +253,26 @@ class BulletEngine(Mirror):
         for joint, (uid, index) in self._joint.items():
             value = float(torque[model.jnt_dofadr[joint]])
             if value != 0.0:
-                client.setJointMotorControl2(uid, index, pybullet.TORQUE_CONTROL, force=value)
+                client.setJointMotorControl2(uid, index, self._client.TORQUE_CONTROL, force=value)
         for body, (uid, link) in self._link.items():
             if link != -1:
                 continue
             own = torque[model.body_dofadr[body] : model.body_dofadr[body] + 6]
             if own.any():
                 turn = _rotated(data.xquat[body], own[3:])
-                frame = pybullet.WORLD_FRAME
+                frame = self._client.WORLD_FRAME
                 client.applyExternalForce(
                     uid, -1, own[:3].tolist(), data.xpos[body].tolist(), frame
                 )
                 client.applyExternalTorque(uid, -1, turn.tolist(), frame)
+
+
+def connect() -> Any:
+    """A Bullet world of our own; its constants are attributes of the client."""
+    import pybullet
+    from pybullet_utils.bullet_client import BulletClient
+
+    return BulletClient(connection_mode=pybullet.DIRECT)
 
 
 def _check_scene(model: mujoco.MjModel) -> None:

@@ -10,7 +10,7 @@ from detent.kernels.struct import Struct
 
 MOST = 64  # constraints of an update
 GIVES = 6  # degrees of freedom of what is behind a constraint
-MEMORY = 32  # [floats] of a contact: friction and walls
+MEMORY = 29  # [floats] of a contact: friction and walls
 
 _GEOMETRY: list[tuple[Any, ...]] = [
     ("link", "i8"),  # body of the tool that it acts on, in the proxy's model
@@ -44,6 +44,7 @@ HELD = np.dtype(
         ("rate", "f8"),  # [m/s] at which it moves
         ("late", "i8"),  # 1 = it came when the tool was past it: a collision that is due
         ("force", "f8"),  # [N] of the last tick, impulses included
+        ("drag", "f8", 3),  # [N] friction on the tool
         ("yielded", "f8"),  # [m/s] how much the plane gave way since the constraint is known
         ("track", "i8"),  # column of `Local.history`, row of `Local.pushes`
         ("memory", "f8", MEMORY),

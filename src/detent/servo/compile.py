@@ -55,8 +55,8 @@ def idle(s: Servo) -> None:
 #: all stages, those that take longest to compile first
 ALL = (
     resolve_sliding_hits, project_rubbing, resolve_hits, sense, sense_local, weigh_linkage, couple,
-    approach, react, move, project_rigid, step_rigid, limit_response, close, resonate, smooth, shape, rub,
-    weigh_rigid, report, tick, idle,
+    approach, react, move, project_rigid, step_rigid, limit_response, close, resonate, smooth,
+    shape, rub, weigh_rigid, report, tick, idle,
 )  # fmt: skip
 
 

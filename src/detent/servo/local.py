@@ -68,7 +68,7 @@ def note_push(lo: Local, i: int, step: float) -> None:
     for k in range(3):
         n = held["normal"][i, k]
         lo.pushes["place"][t, k] = held["place"][i, k] + held["shift"][i] * n
-        lo.pushes["impulse"][t, k] -= step * held["force"][i] * n
+        lo.pushes["impulse"][t, k] -= step * (held["force"][i] * n + held["drag"][i, k])
         lo.pushes["moment"][t, k] += step * lo.pushes["impulse"][t, k]
 
 
@@ -79,11 +79,13 @@ def settle(lo: Local, rows: Rows, p: np.ndarray, tick: int) -> None:
     remembers = keeps_memory(p)
     for i in range(lo.number[0]):
         held["force"][i] = 0.0
+        clear_vector(held["drag"][i])
     for r in range(lo.counts[ROWS]):
         i = lo.source[r]
         held["force"][i] = rows.force[r]
         if remembers:
             copy_vector(rows.memory[r], held["memory"][i])
+            copy_vector(rows.rub[r], held["drag"][i])
     for i in range(lo.number[0]):
         if p["local_inertia"][0] != 0 and held["group"][i] >= 0:
             give_way(lo, i, step)
@@ -124,7 +126,10 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
     add_point_row(sc, link, rows.point[r], rows.normal[r], 1.0, rows.jac[r])
     forget_round_off(rows.jac[r])
     rows.geom[r, 0], rows.geom[r, 1] = 0, 0
+    rows.body[r, 0], rows.body[r, 1] = -1, link
     rows.tree[r, 0], rows.tree[r, 1] = -1, sc.body_tree[link]
+    for k in range(3):
+        rows.carry[r, k] = held["velocity"][i, k] if p["local_moving"][0] != 0 else 0.0
     rows.separation[r] = held["separation"][i]
     trust = lo.times[TRUST]
     rows.stiffness[r] = trust * world_value(held["stiffness"][i], p["stiffness"][0])

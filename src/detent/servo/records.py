@@ -174,6 +174,7 @@ class Scene(Struct):
     xquat: np.ndarray
     xmat: np.ndarray
     cdof: np.ndarray
+    cvel: np.ndarray
     subtree_com: np.ndarray
     subtree_mass: np.ndarray
     M: np.ndarray
@@ -226,10 +227,13 @@ class Rows(Struct):
     restitution: np.ndarray
     friction: np.ndarray  # (cap,) [-] μ_s of the pair
     force: np.ndarray  # (cap,) [N]
+    carry: np.ndarray  # (cap, 3) [m/s] of the plane of a local constraint, else 0
     rub: np.ndarray  # (cap, 3) [N] friction force on the second body
-    point_jac: np.ndarray  # (cap, 3, nv) of the relative velocity, where friction needs it
+    slide: np.ndarray  # (cap, 3) [m/s] sliding velocity of contacts that rub
+    rubbing: np.ndarray  # (cap,) which rows those are
+    tangent: np.ndarray  # (cap, nv) their rows along the sliding, whitened
     memory: np.ndarray  # (cap, MEMORY) of the contact, see the constants below
-    local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms
+    local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms, or the world's if static
     old_count: np.ndarray  # (1,) contacts of the last tick
     old_taken: np.ndarray  # (cap,) 1 = recognised in this tick
     old_geom: np.ndarray  # (cap, 2)
@@ -239,6 +243,7 @@ class Rows(Struct):
     bound: np.ndarray  # (cap,) [m/s] of J q̇⁺ in rigid time stepping
     joined: np.ndarray  # (cap,) 1 = joined a collision after its first solution
     geom: np.ndarray  # (cap, 2) -1 for a joint limit
+    body: np.ndarray  # (cap, 2) what moves there, -1 = nothing (static) or a joint limit
     tree: np.ndarray  # (cap, 2) -1 = static
     normal: np.ndarray  # (cap, 3)
     point: np.ndarray  # (cap, 3)
@@ -258,7 +263,7 @@ class Rows(Struct):
 
 
 # What a contact remembers while it lasts.
-MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION, MEMORY_WALL = 0, 1, 2, 10  # of MEMORY floats
+MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION, MEMORY_WALL = 0, 1, 2, 7  # of MEMORY floats
 
 
 class Motion(Struct):
@@ -279,7 +284,6 @@ class Motion(Struct):
     jac_white: np.ndarray  # (6, nv) J_h, whitened
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
     seam: np.ndarray  # (3, 3) scratch of the seam test
-    tangent: np.ndarray  # (nv,) scratch of friction
     vector3: np.ndarray  # (3, 3) scratch of friction
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
