@@ -385,7 +385,7 @@ class Session:
             rows=rows,
             work=work,
             closures=closures,
-            local=make_local(self.local is not None, CAPACITY, model.nv),
+            local=make_local(self.local is not None, CAPACITY, model.nv, updates.buffers),
             device=device,
             clock=clock,
             parameters=p,
