@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +29,7 @@ from detent.engines.shared import (
     Sizes,
     shared_folder,
 )
-from detent.errors import EngineError
+from detent.errors import EngineError, ParameterError
 from detent.local.records import update_size
 from detent.servo.exchange import latest, publish
 
@@ -56,7 +58,7 @@ class Host:
         self._folder = shared_folder()
         self._path = Path(self._folder.name) / "engine"
         self.shared = Shared(self._path, sizes, create=True)
-        self._order = (str(self._path), sizes, task, engine, period)
+        self._order = (str(self._path), sizes, travelling(task), engine, period)
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="detent-engine", daemon=True)
@@ -65,6 +67,7 @@ class Host:
         self._lock = threading.Lock()
         self.restarts = 0
         publish(self.shared.states, state.view(np.uint8))
+        check_travels(engine)
 
     def start(self) -> None:
         """Start the process, and wait for its first update."""
@@ -117,7 +120,12 @@ class Host:
         return self.shared.message or "it gave no reason"
 
     def _spawn(self) -> None:
-        self._process = subprocess.Popen([sys.executable, "-c", _CHILD], stdin=subprocess.PIPE)
+        places = os.pathsep.join(place for place in sys.path if place)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _CHILD],
+            stdin=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": places},  # an adapter may lie beside the script
+        )
         assert self._process.stdin is not None
         self.shared.numbers[BEAT_NS] = time.monotonic_ns() + int(START_PATIENCE * 1e9)
         try:
@@ -137,6 +145,21 @@ class Host:
             if self._process.poll() is not None and not self._stopping.is_set():
                 self.restarts += 1
                 self._spawn()
+
+
+def check_travels(engine: str | type) -> None:
+    """Refuse a class that another process could not import."""
+    if not isinstance(engine, str) and engine.__module__ == "__main__":
+        raise ParameterError(
+            "engine", engine.__name__, "in a module of its own, which the engine's process imports"
+        )
+
+
+def travelling(task: Task) -> Task:
+    """The task without MuJoCo's specifications, which cannot be sent to another process."""
+    world, tool = copy.copy(task.world), copy.copy(task.cut.world)
+    world.spec = tool.spec = None  # type: ignore[assignment]
+    return replace(task, world=world, cut=task.cut._replace(world=tool))
 
 
 def serve() -> None:

@@ -79,9 +79,6 @@ class World:
         self.properties = _properties(self.model, properties or {})
         self.qpos, self.qvel, self.ctrl = _start(self.model)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "spec": None}  # MuJoCo's own, which does not travel
-
     @classmethod
     def load(cls, path: str | Path, tool: str | None = None, **options: Any) -> World:
         """Load an MJCF or URDF file. Options are those of the constructor."""
