@@ -189,6 +189,8 @@ class Session:
             if writer is not None:
                 writer.close()
         meta["notes"] = ready.notes + physics_warnings(ready.data)
+        if engine is not None and engine.trouble:
+            meta["notes"].append(f"the engine said: {engine.trouble}")
         return Trace(np.concatenate(parts), meta)
 
     @contextmanager

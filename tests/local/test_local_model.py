@@ -246,8 +246,9 @@ def test_a_raising_engine_raises() -> None:
 
 
 def test_nan_of_an_engine_is_not_rendered() -> None:
-    with pytest.raises(EngineError, match="place"):
-        run_loud("nan")
+    trace = run_loud("nan")
+    assert trace["local"].max() == 0 and trace["trust"][-1] < 1.0
+    assert any("place" in note for note in trace.meta["notes"])
 
 
 def test_wrong_sessions_are_refused() -> None:

@@ -8,7 +8,7 @@ import pytest
 from detent.errors import EngineError, ParameterError, UnknownNameError
 from detent.local.model import LocalModel
 from detent.local.records import COUNT, DROPPED, MOST, NEAR, SEQUENCE, TIME, update_views
-from detent.local.update import choose, cluster, pack_update, tool_points
+from detent.local.update import check_near, choose, cluster, pack_update, tool_points
 
 ORIGIN = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
 STILL = np.zeros((1, 6))
@@ -85,19 +85,19 @@ def test_what_is_not_finite_is_refused_by_name(name: str) -> None:
     contacts = near(((0, 0, 0), UP, 0.0))
     contacts[name] = np.nan
     with pytest.raises(EngineError, match=name):
-        pack_update(contacts, ORIGIN, STILL, LocalModel(), 1, 0.0)
+        check_near(contacts, 1)
 
 
 def test_unknown_links_are_refused() -> None:
     contacts = near(((0, 0, 0), UP, 0.0))
     contacts["link"] = 3
     with pytest.raises(EngineError, match="link 3"):
-        pack_update(contacts, ORIGIN, STILL, LocalModel(), 1, 0.0)
+        check_near(contacts, 3)
 
 
 def test_records_of_another_kind_are_refused() -> None:
     with pytest.raises(EngineError, match="NEAR"):
-        pack_update(np.zeros(3), ORIGIN, STILL, LocalModel(), 1, 0.0)
+        check_near(np.zeros(3), 1)
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,8 @@ class Host:
                 self._process.kill()
                 self._process.wait()
             if self._process.poll() is not None and not self._stopping.is_set():
-                self.restarts += 1
                 self._spawn()
+                self.restarts += 1
 
 
 def check_travels(engine: str | type) -> None:
