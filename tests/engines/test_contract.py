@@ -5,7 +5,6 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
-from tests.lab import PLANAR, scene
 
 from detent import Contact, LocalModel, Pace, Session, World
 from detent.coupling.four_channel import TABLE_4_1
@@ -17,6 +16,7 @@ from detent.errors import EngineError, SceneError
 from detent.hands import Constant, Sinusoid
 from detent.local.proxy import cut_to_tool
 from detent.local.records import HEALTH, NEAR, PUSH, update_views
+from lab import PLANAR, scene
 
 ENGINES = ["mujoco", "bullet"]
 BLOCKS = scene(

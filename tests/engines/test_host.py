@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tests.engines import adapters
 
 from detent import Contact, LocalModel, Session, World
 from detent.devices import Inertial
 from detent.errors import EngineError, MissingExtraError, ParameterError
 from detent.hands import Constant
 from detent.servo.live import Live
+from engines import adapters
 
 RATE = 1000.0
 CAP = 5.0  # [N]

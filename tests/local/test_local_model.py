@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.lab import PLANAR, scene
 
 from detent import Contact, LocalModel, Pace, Session, World
 from detent.coupling.four_channel import TABLE_4_1
@@ -12,6 +11,7 @@ from detent.errors import EngineError, ParameterError, UnknownNameError
 from detent.hands import Constant, Sinusoid
 from detent.local.records import NEAR
 from detent.session import advance
+from lab import PLANAR, scene
 
 CONTACT = Contact(4000.0, 30.0)
 PUSH = Constant((0.32, -0.4))

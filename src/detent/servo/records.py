@@ -48,6 +48,7 @@ PARAMETERS = np.dtype(
         ("clamp", "i8"),  # a contact never pulls (errata B2, TH 4.5)
         ("stiffness", "f8"),  # [N/m] of the world; NaN in the per-geom array means this
         ("damping", "f8"),  # [N·s/m]
+        ("resultant", "i8"),  # stiffness and damping are those of all contacts together (B9)
         ("restitution", "f8"),  # [-]
         ("wall", "i8"),  # normal-force law at rest
         ("wall_integral", "f8"),  # [N/(m·s)] of the PI wall
