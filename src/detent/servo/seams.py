@@ -17,7 +17,7 @@ from detent.kernels.jit import kernel
 from detent.servo.records import Rows, Scene
 
 SEAM_STEP = 1e-5  # [m] how far outside a face the seam test looks
-SEAM_PASSES = 3
+SEAM_ROUNDS = 3  # how often each neighbour is asked
 SEAM_TOLERANCE = 1e-6  # [m] two faces this close to one plane are one surface
 
 
@@ -41,12 +41,7 @@ def is_seam(sc: Scene, rows: Rows, r: int, scratch: np.ndarray) -> bool:
             n[k] = outward * rows.normal[r, k]
             p[k] = rows.point[r, k] + n[k] * (0.5 * abs(rows.separation[r]) + SEAM_STEP)
         keep_on_face(sc, face, n, p)
-        covered, moved = False, True
-        for _ in range(SEAM_PASSES):  # the way out of one may lead into another
-            if moved:
-                moved = leave_neighbours(sc, face, n, p, way)
-                covered = covered or moved
-        if covered:
+        if leave_neighbours(sc, face, n, p, way):
             for k in range(3):
                 p[k] -= 2.0 * SEAM_STEP * n[k]
             if not in_static_box(sc, face, p):
@@ -56,12 +51,20 @@ def is_seam(sc: Scene, rows: Rows, r: int, scratch: np.ndarray) -> bool:
 
 @kernel
 def leave_neighbours(sc: Scene, face: int, n: np.ndarray, p: np.ndarray, way: np.ndarray) -> bool:
-    """Move p out of the static geoms that touch *face*; False if it was in none."""
-    moved = False
-    for i in range(sc.seam_start[face], sc.seam_start[face + 1]):
+    """Move p out of the static geoms that touch *face*; False if it was in none.
+
+    The way out of one may lead into another: all others are asked again, round and round.
+    """
+    first, end = sc.seam_start[face], sc.seam_start[face + 1]
+    moved, left, i = False, end - first, first
+    for _ in range(SEAM_ROUNDS * (end - first)):
+        if left == 0:
+            break
+        left -= 1
         other = sc.seam_geom[i]
-        if within(p, sc.geom_bounds[other], SEAM_TOLERANCE):
-            moved = leave_geom(sc, other, n, p, way) or moved
+        if within(p, sc.geom_bounds[other], SEAM_TOLERANCE) and leave_geom(sc, other, n, p, way):
+            moved, left = True, end - first - 1
+        i = i + 1 if i + 1 < end else first
     return moved
 
 
@@ -71,6 +74,9 @@ def keep_on_face(sc: Scene, box: int, n: np.ndarray, p: np.ndarray) -> None:
 
     At an edge or a corner, where several geoms meet, it would lie in all of them.
     """
+    if sc.geom_upright[box] != 0:
+        keep_within(n, sc.geom_bounds[box], p)
+        return
     R, centre, half = sc.geom_xmat[box], sc.geom_xpos[box], sc.geom_size[box]
     for axis in range(3):
         if abs(R[axis] * n[0] + R[3 + axis] * n[1] + R[6 + axis] * n[2]) > 0.5:
@@ -83,6 +89,15 @@ def keep_on_face(sc: Scene, box: int, n: np.ndarray, p: np.ndarray) -> None:
         if beyond != 0.0:
             for k in range(3):
                 p[k] -= beyond * R[3 * k + axis]
+
+
+@kernel
+def keep_within(n: np.ndarray, bounds: np.ndarray, p: np.ndarray) -> None:
+    """`keep_on_face` of an upright box."""
+    for k in range(3):
+        if abs(n[k]) <= 0.5:
+            room = min(2.0 * SEAM_STEP, 0.5 * (bounds[3 + k] - bounds[k]))
+            p[k] = min(max(p[k], bounds[k] + room), bounds[3 + k] - room)
 
 
 @kernel
