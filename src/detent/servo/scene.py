@@ -210,10 +210,10 @@ def make_arrays(
         inertia=make_inertia(*layout, closures), damped=make_inertia(*layout, closures),
         torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
         after=a(nv), scratch=a(nv), white=a(nv), load=a((2, nv, nv)), jac=a((6, nv)),
-        jac_white=a((6, nv)), jac_rate=a((6, nv)), seam=a((3, 3)), tangent=a(nv),
+        jac_white=a((6, nv)), jac_rate=a((6, nv)), tangent=a(nv),
         vector3=a((3, 3)), twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
         mapping=mapping_work(), rank=a(2, whole), error=a((2, 6)),
-        reaction=a(nv), spatial=a((2, 6)), bias=a(6), hand6=a((6, 6)),
+        reaction=a(nv), bias=a(6), hand6=a((6, 6)),
         point=a(3), start=a(7),
     )  # fmt: skip
     motion.rank[0] = -1  # none yet
