@@ -239,7 +239,7 @@ def _make_orthonormal(k: int, count: int, work: MappingWork) -> None:
 def _loss_is_plain(
     mobility: Floats, M: Floats, k: int, rank: int, enter: float, leave: float, work: MappingWork
 ) -> bool:
-    r"""Whether all but ``rank`` directions are lost to round-off, and every other s is above ``leave``.
+    r"""Whether all but ``rank`` directions are lost to round-off, and the others plainly free.
 
     .. math:: C C^T = \Lambda_h^{-1} + \tau B B^T, \qquad B = M^{-1} N, \qquad N^T B = 1,
               \qquad \tau = \mathrm{tr}\, W / r
