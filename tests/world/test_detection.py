@@ -267,7 +267,7 @@ def test_a_rolling_ball_does_not_confuse_two_walls() -> None:
 # --- the search for contacts
 
 
-@pytest.mark.parametrize(("studs", "direct"), [(1, True), (16, True), (17, False)])
+@pytest.mark.parametrize(("studs", "direct"), [(1, True), (64, True), (65, False)])
 def test_few_geoms_are_tested_pair_by_pair_with_the_same_contacts(studs: int, direct: bool) -> None:
     rng = np.random.default_rng(studs)
     places = rng.uniform(-0.1, 0.1, (studs, 2))

@@ -20,15 +20,15 @@ _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLI
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 _BOX, _PLANE = int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_PLANE)
 _NO_MIDPHASE = int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
-FEW_PAIRS = 16  # of geoms of two bodies, which are tested one by one as fast as in trees
+FEW_PAIRS = 64  # of geoms of two bodies, which are tested one by one
 HISTOGRAM_BINS = 4096  # [µs] of the loop's statistics
 
 
 def choose_collision_search(model: mujoco.MjModel) -> None:
     """Let MuJoCo test all pairs of geoms of two bodies where there are few.
 
-    Then a search through trees of boxes (its "midphase") finds the same contacts, only later:
-    a tenth of a tick.
+    Its search through trees of boxes, the "midphase", finds the same contacts. It saves up to
+    half a microsecond where nothing touches, and costs several where much does.
     """
     fewer, most = np.sort(model.body_geomnum)[-2:]
     if fewer * most <= FEW_PAIRS:
