@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         VirtualCoupler,
     )
     from detent.errors import DetentError
+    from detent.local.model import LocalModel
+    from detent.local.pace import Pace
     from detent.record.trace import Trace
     from detent.session import ForcePath, Session
     from detent.world.baumgarte import Baumgarte
@@ -39,6 +41,8 @@ _HOMES = {
     "ForcePath": "detent.session",
     "Friction": "detent.world.friction",
     "FourChannel": "detent.coupling",
+    "LocalModel": "detent.local.model",
+    "Pace": "detent.local.pace",
     "Session": "detent.session",
     "Shaping": "detent.coupling",
     "Topology": "detent.coupling",
@@ -60,6 +64,8 @@ __all__ = [
     "ForcePath",
     "FourChannel",
     "Friction",
+    "LocalModel",
+    "Pace",
     "Session",
     "Shaping",
     "Topology",

@@ -38,7 +38,7 @@ from detent.servo.records import (
     Scene,
     Servo,
 )
-from detent.servo.sense import add_normal_row, row_group
+from detent.servo.sense import add_normal_row, add_relative_row, row_group
 
 MOST_STIFFNESS = 0.25  # K T²/m_eff that a fixed step holds with margin
 MOST_DAMPING = 0.5  # B T/m_eff
@@ -207,14 +207,9 @@ def describe_hit(sc: Scene, rows: Rows, r: int, hit: int, slides: int) -> None:
     if slides == 0:
         return
     clear_matrix(rows.hit_tangent[hit])
-    if rows.geom[r, 0] < 0:  # a joint limit
-        return
     rows.hit_friction[hit] = rows.friction[r]
-    a, b = tangent(rows.normal[r], 0), tangent(rows.normal[r], 1)
-    for j in range(sc.nv):
-        vx, vy, vz = rows.point_jac[r, 0, j], rows.point_jac[r, 1, j], rows.point_jac[r, 2, j]
-        rows.hit_tangent[hit, 0, j] = a[0] * vx + a[1] * vy + a[2] * vz
-        rows.hit_tangent[hit, 1, j] = b[0] * vx + b[1] * vy + b[2] * vz
+    for k in range(2):
+        add_relative_row(sc, rows, r, tangent(rows.normal[r], k), rows.hit_tangent[hit, k])
 
 
 @kernel
@@ -329,7 +324,7 @@ def react(s: Servo) -> None:
     if mode == RIGID:
         call_stage(s.stages[STAGE_RIGID], s)
         if keeps_memory(s.parameters):
-            remember(s.rows, math.inf)
+            remember(s.rows, math.inf, s.parameters["wall"][0] != 0)
         return
     press_resting(s.scene, s.motion, s.rows, s.parameters)
     if s.parameters["friction"][0] != 0:
@@ -337,4 +332,4 @@ def react(s: Servo) -> None:
     if mode == IMPULSE:
         strike_colliding(s)
     if keeps_memory(s.parameters):
-        remember(s.rows, 0.0)
+        remember(s.rows, 0.0, s.parameters["wall"][0] != 0)
