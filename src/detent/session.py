@@ -44,7 +44,12 @@ from detent.servo.exchange import make_slot
 from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
 from detent.servo.records import Servo
-from detent.servo.scene import make_arrays, make_scene, never_singular
+from detent.servo.scene import (
+    choose_collision_search,
+    make_arrays,
+    make_scene,
+    never_singular,
+)
 from detent.servo.start import tool_at_start
 from detent.warmup import warm
 from detent.world.baumgarte import Baumgarte
@@ -346,6 +351,7 @@ class Session:
             moving = model.body_treeid[model.geom_bodyid] >= 0
             model.geom_gap[moving] = np.maximum(model.geom_gap[moving], RIGID_GAP)
             model.pair_gap[:] = np.maximum(model.pair_gap, RIGID_GAP)
+        choose_collision_search(model)
         data = mujoco.MjData(model)
         data.qpos[:] = world.qpos
         data.qvel[:] = world.qvel
