@@ -318,8 +318,13 @@ class Session:
 
     def holding(self, held: str, qpos: np.ndarray, qvel: np.ndarray) -> Session:
         """The same session with the hand at another link, going on from a configuration."""
-        other = copy.copy(self)
-        other.world = self.world.holding(held).placed(qpos, qvel)
+        other, world = copy.copy(self), self.world.holding(held)
+        if self.cut is not None:  # the servo knows the tool only
+            whole = world.qpos.copy(), world.qvel.copy()
+            whole[0][self.cut.qpos], whole[1][self.cut.qvel] = qpos, qvel
+            qpos, qvel = whole
+        other.world = world.placed(qpos, qvel)
+        other.cut = None if self.cut is None else cut_to_tool(other.world)
         return other
 
     def changed(self, **contact: Any) -> Session:
