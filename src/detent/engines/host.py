@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,7 +64,7 @@ class Host:
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="detent-engine", daemon=True)
         self._poses = np.zeros(sizes.poses, np.uint8)
-        self._marks: list[tuple[float, int]] = []
+        self._marks: deque[tuple[float, int]] = deque(maxlen=round(1.0 / WATCH))
         self._lock = threading.Lock()
         self.restarts = 0
         publish(self.shared.states, state.view(np.uint8))
@@ -102,13 +103,11 @@ class Host:
 
     def status(self) -> EngineStatus:
         """Rates and troubles."""
-        frames, now = int(self.shared.numbers[FRAMES]), time.monotonic()
-        with self._lock:
-            self._marks = [m for m in self._marks if m[0] > now - 1.0] + [(now, frames)]
-            then, before = self._marks[0]
+        marks = list(self._marks)
+        (then, before), (now, frames) = (marks[0], marks[-1]) if marks else ((0.0, 0), (0.0, 0))
         rate = (frames - before) / (now - then) if now > then else 0.0
         trouble = self.shared.message if self.shared.numbers[SPOKE] else ""
-        return EngineStatus(rate, frames, self.restarts, trouble)
+        return EngineStatus(rate, int(self.shared.numbers[FRAMES]), self.restarts, trouble)
 
     def poses(self) -> np.ndarray:
         """(nbody, 7) of the engine's world, as it last was."""
@@ -137,6 +136,7 @@ class Host:
     def _watch(self) -> None:
         while not self._stopping.wait(WATCH):
             assert self._process is not None
+            self._marks.append((time.monotonic(), int(self.shared.numbers[FRAMES])))
             silent = time.monotonic_ns() - int(self.shared.numbers[BEAT_NS])
             if self._process.poll() is None and silent > STALL * 1e9:
                 self.shared.say(f"the engine stalled for {STALL:g} s")
