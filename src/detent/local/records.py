@@ -58,7 +58,7 @@ HEALTHY, DIVERGED = range(2)
 
 # Places of `Local.counts` and `Local.times`.
 ACTIVE, FRESH, ROWS, SEEN, LOST, REJECTED, ARRIVED, STRUCK, SERIALS = range(9)
-AGE, TRUST, MEAN_PERIOD, NEWEST = range(4)
+AGE, TRUST, MEAN_PERIOD, NEWEST, LOADED = range(5)
 HISTORY = 512  # [ticks] how late an update may be for objects that give way
 PERIODS = 5  # TH 6.2.4: the mean of the last five
 
@@ -90,7 +90,7 @@ class Local(Struct):
     number: np.ndarray  # (1,) constraints in the set
     source: np.ndarray  # (capacity,) the constraint behind each row
     counts: np.ndarray  # (9,) see above
-    times: np.ndarray  # (4,) [s] see above
+    times: np.ndarray  # (5,) [s] see above; the last [J]
     periods: np.ndarray  # (PERIODS,) [s] of the last updates
     pushes: np.ndarray  # (MOST,) PUSH
     push_bytes: np.ndarray  # the same memory
@@ -132,7 +132,7 @@ def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray) -> Loc
         number=np.zeros(1, np.int64),
         source=np.zeros(capacity, np.int64),
         counts=np.zeros(9, np.int64),
-        times=np.zeros(4),
+        times=np.zeros(5),
         periods=np.zeros(PERIODS),
         pushes=pushes,
         push_bytes=pushes.view(np.uint8),

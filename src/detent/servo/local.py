@@ -11,7 +11,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.local import struck_restitution
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot
-from detent.local.records import AGE, ARRIVED, FRESH, ROWS, TRUST, Local
+from detent.local.records import AGE, ARRIVED, FRESH, LOADED, ROWS, TRUST, Local
 from detent.servo.exchange import publish, take
 from detent.servo.identity import keeps_memory
 from detent.servo.merge import merge_update, present_separation
@@ -193,7 +193,7 @@ def sense_local(s: Servo) -> None:
     sc, mo, lo, rows, p = s.scene, s.motion, s.local, s.rows, s.parameters
     tick = s.clock.counts[TICKS]
     update_physics(sc, mo)
-    lo.counts[FRESH] = 0
+    lo.counts[FRESH], lo.times[LOADED] = 0, 0.0
     if take(s.updates):
         mine = s.updates.reader[0]
         lo.counts[FRESH] = int(merge_update(sc, lo, lo.heads[mine], lo.incomings[mine], p, tick))

@@ -15,6 +15,7 @@ from detent.local.records import (
     DROPPED,
     HEALTH,
     HEALTHY,
+    LOADED,
     LOST,
     MEAN_PERIOD,
     MOST,
@@ -215,6 +216,16 @@ def note_period(lo: Local) -> None:
 
 
 @kernel
+def spring_energy(lo: Local, stiffness: float) -> float:
+    """½ Σ K s² of the constraints that are touched [J]."""
+    total = 0.0
+    for i in range(lo.number[0]):
+        own, depth = lo.held["stiffness"][i], min(lo.held["separation"][i], 0.0)
+        total += 0.5 * (stiffness if math.isnan(own) else own) * depth * depth
+    return total
+
+
+@kernel
 def free_tracks(lo: Local) -> None:
     """The histories of constraints that ended can be used again."""
     for j in range(lo.number[0]):
@@ -244,6 +255,7 @@ def merge_update(
         present_separation(sc, lo, j, 0.0)
         lo.before[j] = lo.held[j]
         lo.taken[j] = 0
+    lo.times[LOADED] = -spring_energy(lo, p["stiffness"][0])
     count = min(int(head[COUNT]), MOST)
     age = max(round((now - head[TIME]) / p["step"][0]), 0)
     for i in range(count):
@@ -262,4 +274,5 @@ def merge_update(
             place_constraint(sc, lo, new, i, kept, p, tick, age)
             kept += 1
     lo.number[0] = kept
+    lo.times[LOADED] += spring_energy(lo, p["stiffness"][0])
     return True

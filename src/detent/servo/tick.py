@@ -10,7 +10,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import copy_vector, largest
-from detent.local.records import ACTIVE, AGE, LOST, SEQUENCE, TRUST, Local
+from detent.local.records import ACTIVE, AGE, LOADED, LOST, SEQUENCE, TRUST, Local
 from detent.servo.couple import (
     add_hand_torque,
     coordinate,
@@ -148,6 +148,7 @@ def record_local(lo: Local, row: np.ndarray) -> None:
     row["local"][0] = lo.number[0]
     row["dropped"][0] = lo.counts[LOST]
     row["age"][0], row["trust"][0] = lo.times[AGE], lo.times[TRUST]
+    row["update_energy"][0] = lo.times[LOADED]
     row["deformation"][0] = 0.0
     for i in range(lo.number[0]):
         row["deformation"][0] = max(row["deformation"][0], lo.held["offset"][i])
