@@ -1,4 +1,4 @@
-"""A peg that stands in a hole of its own width, through a slow engine: TH Fig 6.20-22 (X18, X19)."""
+"""A peg in a hole of its own width, through a slow engine: TH Fig 6.20 to 6.22 (X18, X19)."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def push_wall(run: float = 0.04, period: float = FRAME) -> Result:
 
 
 def sweep_walls() -> Iterator[tuple[str, float, float]]:
-    """Method, v (T + latency) / ε and the error [m], for speeds and periods; worst of two starts."""
+    """Method, v (T + latency) / ε and error [m], for speeds and periods; worst of two starts."""
     for name, speed, period in product(WALLS, SPEEDS, FRAMES):
         starts = 0.02 + speed * period * np.array([0.0, 0.5])
         runs = [wall_error(approach(METHODS[name], period, start, speed)) for start in starts]

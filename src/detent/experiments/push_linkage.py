@@ -1,4 +1,4 @@
-"""A peg that pushes what can move: a linkage towards a wall, a free block (TH Fig 6.24, X20, B4)."""
+"""Pushing what can move: a linkage towards a wall, a free block (TH Fig 6.24, X20, B4)."""
 
 from __future__ import annotations
 
