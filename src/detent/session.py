@@ -44,7 +44,12 @@ from detent.servo.exchange import make_slot
 from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
 from detent.servo.records import Servo
-from detent.servo.scene import make_arrays, make_scene, never_singular
+from detent.servo.scene import (
+    choose_collision_search,
+    make_arrays,
+    make_scene,
+    never_singular,
+)
 from detent.servo.start import tool_at_start
 from detent.warmup import warm
 from detent.world.baumgarte import Baumgarte
@@ -189,6 +194,8 @@ class Session:
             if writer is not None:
                 writer.close()
         meta["notes"] = ready.notes + physics_warnings(ready.data)
+        if engine is not None and engine.trouble:
+            meta["notes"].append(f"the engine said: {engine.trouble}")
         return Trace(np.concatenate(parts), meta)
 
     @contextmanager
@@ -311,8 +318,13 @@ class Session:
 
     def holding(self, held: str, qpos: np.ndarray, qvel: np.ndarray) -> Session:
         """The same session with the hand at another link, going on from a configuration."""
-        other = copy.copy(self)
-        other.world = self.world.holding(held).placed(qpos, qvel)
+        other, world = copy.copy(self), self.world.holding(held)
+        if self.cut is not None:  # the servo knows the tool only
+            whole = world.qpos.copy(), world.qvel.copy()
+            whole[0][self.cut.qpos], whole[1][self.cut.qvel] = qpos, qvel
+            qpos, qvel = whole
+        other.world = world.placed(qpos, qvel)
+        other.cut = None if self.cut is None else cut_to_tool(other.world)
         return other
 
     def changed(self, **contact: Any) -> Session:
@@ -344,6 +356,7 @@ class Session:
             moving = model.body_treeid[model.geom_bodyid] >= 0
             model.geom_gap[moving] = np.maximum(model.geom_gap[moving], RIGID_GAP)
             model.pair_gap[:] = np.maximum(model.pair_gap, RIGID_GAP)
+        choose_collision_search(model)
         data = mujoco.MjData(model)
         data.qpos[:] = world.qpos
         data.qvel[:] = world.qvel
@@ -385,7 +398,7 @@ class Session:
             rows=rows,
             work=work,
             closures=closures,
-            local=make_local(self.local is not None, CAPACITY, model.nv),
+            local=make_local(self.local is not None, CAPACITY, model.nv, updates.buffers),
             device=device,
             clock=clock,
             parameters=p,

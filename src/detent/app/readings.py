@@ -30,6 +30,9 @@ class Moment(NamedTuple):
     state: str
     depth: float  # [m]
     bounded: bool  # whether the step bounded a contact's gains
+    near: int = 0  # constraints of a local model
+    age: float = 0.0  # [s] of its newest update, at most
+    trust: float = 1.0  # [-] how much of it is rendered, at least
 
 
 class Readings:
@@ -95,6 +98,9 @@ def summary(rows: np.ndarray) -> Moment:
         state=STATES[1] if rows["collisions"].any() else STATES[int(rows["state"][-1])],
         depth=float(max(rows["depth"][-1], 0.0)),
         bounded=bool(rows["bounded"].any()),
+        near=int(rows["local"][-1]),
+        age=float(rows["age"].max()),
+        trust=float(rows["trust"].min()),
     )
 
 

@@ -28,6 +28,8 @@ BARS: dict[str, tuple[str, float]] = {
     "friction_over_smooth": ("≤", 1.25),
     "impulse_over_resting_p99": ("<", 3.0),
     "linkage_over_box": ("≤", 2.0),
+    "local_over_whole": ("≤", 0.6),
+    "merge_over_tick": ("≤", 1.0),
     "lockstep_times_real_time": ("≥", 200.0),
     "import_s": ("≤", 1.0),
     "warm_first_tick_s": ("≤", 2.0),

@@ -13,9 +13,7 @@ from detent.engines.mirror import FOLLOW, HOLDABLE, Mirror, substeps
 from detent.engines.protocol import Target, Task
 from detent.engines.urdf import hull_file, is_free, tree_urdf
 from detent.errors import EngineError, SceneError
-from detent.local.records import NEAR
 
-PROBE = 1e-4  # [m] radius of the sphere that stands for a vertex
 SUBSTEP = 1.0 / 240.0  # [s] Bullet's own
 _GEOM = mujoco.mjtGeom
 
@@ -24,24 +22,23 @@ class BulletEngine(Mirror):
     """The scene in Bullet: free bodies, and trees of hinges and slides.
 
     Bullet knows neither tendons, loop closures nor actuators of MJCF: a scene that has them is
-    refused. Its contact solver is its own; friction is that of MuJoCo's geoms.
+    refused. Bodies move and collide as Bullet says; what is near the tool is then read from
+    MuJoCo's copy of the scene in Bullet's state, because Bullet reports one pair of nearest points
+    for each pair of bodies, where a face needs all its corners.
     """
 
     def __init__(self, task: Task) -> None:
         model = task.world.model
         _check_scene(model)
-        super().__init__(task, model)
+        super().__init__(task)
         self._client = connect()
         self._client.setGravity(*model.opt.gravity)
         self._link: dict[int, tuple[int, int]] = {}  # body -> unique id and link
         self._joint: dict[int, tuple[int, int]] = {}  # joint -> unique id and index
-        self._body: dict[tuple[int, int], int] = {}
         with tempfile.TemporaryDirectory() as folder:
             self._build(Path(folder))
         if self.exchanges:
             self._silence()
-        self._probe = self._client.createCollisionShape(self._client.GEOM_SPHERE, radius=PROBE)
-        self._vertices = {b: body_vertices(model, b) for b in task.world.tool_bodies}
         self._omega = min(FOLLOW, HOLDABLE / SUBSTEP)
         self._last: Target | None = None
         self._write(range(model.ntree))
@@ -62,44 +59,6 @@ class BulletEngine(Mirror):
         """Go on from a state that was saved."""
         super().restore(saved)
         self._write(range(self.model.ntree))
-
-    def near(self) -> np.ndarray:
-        """What is within reach of the tool, by Bullet's own closest points."""
-        tools = [b for b in self._link if int(self.model.body_treeid[b]) in self.task.world.trees]
-        ids = {self._link[b][0] for b in tools}
-        others = [u for u in range(self._client.getNumBodies()) if u not in ids]
-        found = []
-        for tool in tools:
-            uid, link = self._link[tool]
-            for other in others:
-                points = self._client.getClosestPoints(
-                    uid, other, self.task.local.reach, linkIndexA=link
-                )
-                if points:  # one pair of points; a face has more
-                    found += [self._describe(tool, other, point) for point in points]
-                    found += self._corners(tool, other)
-        return np.array(found, NEAR) if found else np.zeros(0, NEAR)
-
-    def _corners(self, tool: int, other: int) -> list[tuple[object, ...]]:
-        """Vertices of the tool near another body, each by a tiny sphere there."""
-        found = []
-        for at in self._vertices.get(tool, ()):
-            world = self.data.xpos[tool] + self.data.xmat[tool].reshape(3, 3) @ at
-            points = self._client.getClosestPoints(
-                -1, other, self.task.local.reach + PROBE,
-                collisionShapeA=self._probe, collisionShapePositionA=world.tolist(),
-            )  # fmt: skip
-            found += [self._describe(tool, other, point, PROBE) for point in points]
-        return found
-
-    def _describe(
-        self, tool: int, other: int, point: Any, radius: float = 0.0
-    ) -> tuple[object, ...]:
-        body = self._body.get((other, point[4]), 0)
-        place, normal = np.array(point[6]), np.array(point[7])
-        velocity, *gives = self.behind(body, place, normal)
-        s, own = point[8] + radius, (np.nan,) * 4
-        return (self.number(tool), body, place, normal, velocity, *own, *gives, s)
 
     def _step(self, target: Target, seconds: float) -> None:
         last = self._last or target
@@ -147,13 +106,12 @@ class BulletEngine(Mirror):
     def _index(self, uid: int, bodies: list[int], fixed: bool) -> None:
         client = self._client
         for b in [] if fixed else bodies[:1]:
-            self._link[b], self._body[(uid, -1)] = (uid, -1), b
+            self._link[b] = (uid, -1)
         for index in range(client.getNumJoints(uid)):
             info = client.getJointInfo(uid, index)
             joint, link = info[1].decode(), info[12].decode()
             if link.startswith("b"):
                 self._link[int(link[1:])] = (uid, index)
-                self._body[(uid, index)] = int(link[1:])
             if joint.startswith("j"):
                 self._joint[int(joint[1:])] = (uid, index)
                 client.setJointMotorControl2(uid, index, self._client.VELOCITY_CONTROL, force=0.0)
@@ -166,12 +124,12 @@ class BulletEngine(Mirror):
 
     def _rub(self, uid: int, link: int, geom: int) -> None:
         friction = float(self.model.geom_friction[geom, 0])
-        self._client.changeDynamics(uid, link, lateralFriction=friction)
+        self._client.changeDynamics(uid, link, lateralFriction=friction, collisionMargin=0.0)
 
     def _add_static(self, geom: int, folder: Path) -> None:
         model, data, client = self.model, self.data, self._client
         mujoco.mj_kinematics(model, data)
-        size, kind = model.geom_size[geom], model.geom_type[geom]
+        size, kind = model.geom_size[geom], _GEOM(int(model.geom_type[geom]))
         turn = np.zeros(4)
         mujoco.mju_mat2Quat(turn, data.geom_xmat[geom])
         if kind == _GEOM.mjGEOM_PLANE:
@@ -280,25 +238,6 @@ def _check_scene(model: mujoco.MjModel) -> None:
                         ("actuators", model.nu)):  # fmt: skip
         if count:
             raise SceneError(f"the scene has {what}, which the bullet engine does not know")
-
-
-def body_vertices(model: mujoco.MjModel, body: int) -> list[np.ndarray]:
-    """Corners of the boxes and meshes of a body, in its frame."""
-    out: list[np.ndarray] = []
-    first = model.body_geomadr[body]
-    for geom in range(first, first + model.body_geomnum[body]):
-        if not (model.geom_contype[geom] or model.geom_conaffinity[geom]):
-            continue
-        corners = np.zeros((0, 3))
-        if model.geom_type[geom] == _GEOM.mjGEOM_BOX:
-            signs = np.array(np.meshgrid(*[(-1.0, 1.0)] * 3)).reshape(3, -1).T
-            corners = signs * model.geom_size[geom]
-        elif model.geom_type[geom] == _GEOM.mjGEOM_MESH:
-            mesh = int(model.geom_dataid[geom])
-            corners = model.mesh_vert[model.mesh_vertadr[mesh] :][: model.mesh_vertnum[mesh]]
-        turn, at = model.geom_quat[geom], model.geom_pos[geom]
-        out += [at + _rotated(turn, corner) for corner in corners]
-    return out
 
 
 def _xyzw(quaternion: np.ndarray) -> list[float]:

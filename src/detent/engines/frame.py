@@ -11,7 +11,7 @@ from detent.engines.mirror import body_twists
 from detent.engines.protocol import Engine, Push, Target, Task
 from detent.errors import EngineError
 from detent.local.records import DIVERGED, HEALTHY, NEAR, PUSH
-from detent.local.update import pack_update
+from detent.local.update import check_near, pack_update
 
 SAME = 1e-6  # [m, -] rows that agree to this are copies
 MOST_SECONDS = 0.25  # of a world's time within a frame: an engine that is too slow falls behind
@@ -37,11 +37,12 @@ class Frames:
         health, near = HEALTHY, np.zeros(0, NEAR)
         try:
             self.engine.advance(target, min(max(seconds, 0.0), MOST_SECONDS))
-            near = self.engine.near()
+            found = self.engine.near()
+            check_near(found, self._model.nbody)
+            near = self._drop_copies(found)
         except EngineError as error:
             self.trouble, health = str(error), DIVERGED
         poses, twists = self.engine.links()
-        near = self._drop_copies(near)
         return pack_update(near, poses, twists, self._local, self.sequence, target.time, health)
 
     def _drop_copies(self, near: np.ndarray) -> np.ndarray:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import subprocess
 import sys
 import threading
 import time
+from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +30,7 @@ from detent.engines.shared import (
     Sizes,
     shared_folder,
 )
-from detent.errors import EngineError
+from detent.errors import EngineError, ParameterError
 from detent.local.records import update_size
 from detent.servo.exchange import latest, publish
 
@@ -56,15 +59,16 @@ class Host:
         self._folder = shared_folder()
         self._path = Path(self._folder.name) / "engine"
         self.shared = Shared(self._path, sizes, create=True)
-        self._order = (str(self._path), sizes, task, engine, period)
+        self._order = (str(self._path), sizes, travelling(task), engine, period)
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="detent-engine", daemon=True)
         self._poses = np.zeros(sizes.poses, np.uint8)
-        self._marks: list[tuple[float, int]] = []
+        self._marks: deque[tuple[float, int]] = deque(maxlen=round(1.0 / WATCH))
         self._lock = threading.Lock()
         self.restarts = 0
         publish(self.shared.states, state.view(np.uint8))
+        check_travels(engine)
 
     def start(self) -> None:
         """Start the process, and wait for its first update."""
@@ -99,13 +103,11 @@ class Host:
 
     def status(self) -> EngineStatus:
         """Rates and troubles."""
-        frames, now = int(self.shared.numbers[FRAMES]), time.monotonic()
-        with self._lock:
-            self._marks = [m for m in self._marks if m[0] > now - 1.0] + [(now, frames)]
-            then, before = self._marks[0]
+        marks = list(self._marks)
+        (then, before), (now, frames) = (marks[0], marks[-1]) if marks else ((0.0, 0), (0.0, 0))
         rate = (frames - before) / (now - then) if now > then else 0.0
         trouble = self.shared.message if self.shared.numbers[SPOKE] else ""
-        return EngineStatus(rate, frames, self.restarts, trouble)
+        return EngineStatus(rate, int(self.shared.numbers[FRAMES]), self.restarts, trouble)
 
     def poses(self) -> np.ndarray:
         """(nbody, 7) of the engine's world, as it last was."""
@@ -117,7 +119,12 @@ class Host:
         return self.shared.message or "it gave no reason"
 
     def _spawn(self) -> None:
-        self._process = subprocess.Popen([sys.executable, "-c", _CHILD], stdin=subprocess.PIPE)
+        places = os.pathsep.join(place for place in sys.path if place)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _CHILD],
+            stdin=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": places},  # an adapter may lie beside the script
+        )
         assert self._process.stdin is not None
         self.shared.numbers[BEAT_NS] = time.monotonic_ns() + int(START_PATIENCE * 1e9)
         try:
@@ -129,14 +136,30 @@ class Host:
     def _watch(self) -> None:
         while not self._stopping.wait(WATCH):
             assert self._process is not None
+            self._marks.append((time.monotonic(), int(self.shared.numbers[FRAMES])))
             silent = time.monotonic_ns() - int(self.shared.numbers[BEAT_NS])
             if self._process.poll() is None and silent > STALL * 1e9:
                 self.shared.say(f"the engine stalled for {STALL:g} s")
                 self._process.kill()
                 self._process.wait()
             if self._process.poll() is not None and not self._stopping.is_set():
-                self.restarts += 1
                 self._spawn()
+                self.restarts += 1
+
+
+def check_travels(engine: str | type) -> None:
+    """Refuse a class that another process could not import."""
+    if not isinstance(engine, str) and engine.__module__ == "__main__":
+        raise ParameterError(
+            "engine", engine.__name__, "in a module of its own, which the engine's process imports"
+        )
+
+
+def travelling(task: Task) -> Task:
+    """The task without MuJoCo's specifications, which cannot be sent to another process."""
+    world, tool = copy.copy(task.world), copy.copy(task.cut.world)
+    world.spec = tool.spec = None  # type: ignore[assignment]
+    return replace(task, world=world, cut=task.cut._replace(world=tool))
 
 
 def serve() -> None:

@@ -23,6 +23,11 @@ class Lockstep:
         self._next_frame = pace.period
         publish(servo.updates, frames.make(self._state()))  # a session begins with a look
 
+    @property
+    def trouble(self) -> str:
+        """What the engine last said of itself."""
+        return self._frames.trouble
+
     def until_event(self, tick: int) -> int:
         """Act on what is due at this tick; how many ticks until something is due again."""
         while self._tick_of(self._next_frame) <= tick:

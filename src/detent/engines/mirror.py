@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import copy
+
 import mujoco
 import numpy as np
 
 from detent.engines.protocol import Target, Task
-from detent.local.records import GIVES
+from detent.local.records import GIVES, NEAR
+from detent.servo import records
+from detent.servo.scene import make_arrays, make_scene
+from detent.servo.sense import gather_contacts
+from detent.world.contact import Contact
+from detent.world.world import PROPERTIES, World
 
 FOLLOW = 100.0  # [rad/s] of the controller that lets the tool follow the proxy
+CAPACITY = 512  # contacts
 HOLDABLE = 0.25  # of that, what a step of the engine can hold
 
 
 class Mirror:
     """The whole world in MuJoCo's coordinates, beside whoever simulates it."""
 
-    def __init__(self, task: Task, model: mujoco.MjModel) -> None:
-        self.task, self.model = task, model
+    def __init__(self, task: Task) -> None:
+        self.task, reach = task, task.local.reach
+        self.model = model = copy.deepcopy(task.world.model)
+        tool = tool_geoms(task.world)
+        model.geom_gap[tool] = np.maximum(model.geom_gap[tool], reach)
+        model.pair_gap[:] = np.maximum(model.pair_gap, reach)
         self.data = mujoco.MjData(model)
         self.data.qpos[:], self.data.qvel[:] = task.world.qpos, task.world.qvel
         self.data.ctrl[:] = task.world.ctrl
         self.static = model.ntree == len(task.world.trees)
         self.exchanges = task.local.constraints == "inertial"  # forces, not the tool's contacts
+
+        mujoco.mj_forward(model, self.data)
+        self._scene = make_scene(task.world, model, self.data)
+        self._motion, self._rows, *_ = make_arrays(model, CAPACITY, 0)
+        self._p, self._defaults = survey_parameters(task.contact)
 
     def place(self, target: Target) -> None:
         """Put the tool where the proxy is."""
@@ -43,6 +60,17 @@ class Mirror:
     def bodies(self) -> np.ndarray:
         """Poses of all bodies."""
         return np.hstack([self.data.xpos, self.data.xquat])
+
+    def near(self) -> np.ndarray:
+        """Contacts of the tool and what is within reach of it; copies and seams are left out."""
+        rows, trees = self._rows, self.task.world.trees
+        gather_contacts(self._scene, self._motion, rows, self._p)
+        found = []
+        for r in range(rows.tally[0]):
+            sides = [int(tree) in trees for tree in rows.tree[r]]
+            if sides[0] != sides[1]:
+                found.append(self._describe(r, 1 if sides[1] else 0))
+        return np.array(found, NEAR) if found else np.zeros(0, NEAR)
 
     def save(self) -> np.ndarray:
         """The state of the world, for an engine that takes over."""
@@ -118,6 +146,21 @@ class Mirror:
         self.data.qpos[cut.qpos] = at
         self.data.qvel[cut.qvel] = (1.0 - share) * last.qvel + share * target.qvel
 
+    def _describe(self, r: int, side: int) -> tuple[object, ...]:
+        """Row r as NEAR; *side* is the tool's."""
+        rows, model = self._rows, self.model
+        normal = rows.normal[r] if side == 1 else -rows.normal[r]
+        s = float(rows.separation[r])
+        place = rows.point[r] - 0.5 * s * normal
+        link, other = (int(model.geom_bodyid[rows.geom[r, k]]) for k in (side, 1 - side))
+        velocity, *gives = self.behind(other, place, normal)
+        given = (getattr(rows, name)[r] for name in PROPERTIES)
+        own = (
+            np.nan if value == default else value
+            for value, default in zip(given, self._defaults, strict=True)
+        )
+        return (self.number(link), other, place, normal, velocity, *own, *gives, s)
+
     def _lag(self, last: Target, target: Target, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Errors of position and velocity against a point between two targets."""
         cut, data = self.task.cut, self.data
@@ -144,6 +187,21 @@ class Mirror:
         mujoco.mj_solveM(self.model, self.data, response, whole)
         along, size = response[0, self.task.cut.qvel] @ drive, whole[0] @ response[0]
         return drive - along / size * push if along < 0.0 < size else drive
+
+
+def tool_geoms(world: World) -> np.ndarray:
+    """(ngeom,) which geoms are the tool's."""
+    model = world.model
+    return np.isin(model.body_treeid[model.geom_bodyid], list(world.trees))
+
+
+def survey_parameters(contact: Contact) -> tuple[np.ndarray, tuple[float, ...]]:
+    """Parameters with which rows also keep what is only near, and the session's properties."""
+    p = np.zeros(1, records.PARAMETERS)
+    p["contact_mode"] = records.RIGID
+    defaults = (contact.stiffness, contact.damping, contact.restitution, contact.friction.static)
+    p["stiffness"], p["damping"], p["restitution"], p["friction_static"] = defaults
+    return p, defaults
 
 
 def substeps(seconds: float, most: float) -> int:

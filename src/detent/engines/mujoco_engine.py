@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-
 import mujoco
 import numpy as np
 
-from detent.engines.mirror import FOLLOW, HOLDABLE, Mirror, substeps
+from detent.engines.mirror import FOLLOW, HOLDABLE, Mirror, substeps, tool_geoms
 from detent.engines.protocol import Target, Task
 from detent.errors import EngineError
-from detent.local.records import NEAR
-from detent.servo import records
-from detent.servo.scene import make_arrays, make_scene
-from detent.servo.sense import gather_contacts
-from detent.world.contact import Contact
-from detent.world.world import PROPERTIES
 
-CAPACITY = 512  # contacts
 SILENT = 1.0  # [m] by which a contact must be deep to act
 _BAD = (
     mujoco.mjtWarning.mjWARN_BADQPOS,
@@ -36,13 +27,10 @@ class MuJoCoEngine(Mirror):
     """
 
     def __init__(self, task: Task) -> None:
-        world, reach = task.world, task.local.reach
-        model = copy.deepcopy(world.model)
-        tool = np.isin(model.body_treeid[model.geom_bodyid], list(world.trees))
-        model.geom_gap[tool] = np.maximum(model.geom_gap[tool], reach)
-        model.pair_gap[:] = np.maximum(model.pair_gap, reach)
-        super().__init__(task, model)
+        super().__init__(task)
+        model = self.model
         if self.exchanges:  # contacts of the tool are seen, but do not act
+            tool = tool_geoms(task.world)
             model.geom_margin[tool] -= SILENT
             model.geom_gap[tool] += SILENT
         self._omega = min(FOLLOW, HOLDABLE / model.opt.timestep)
@@ -50,9 +38,6 @@ class MuJoCoEngine(Mirror):
         self._last: Target | None = None
         mujoco.mj_forward(model, self.data)
         self._good = self.data.qpos.copy()
-        self._scene = make_scene(world, model, self.data)
-        self._motion, self._rows, *_ = make_arrays(model, CAPACITY, 0)
-        self._p, self._defaults = survey_parameters(task.contact)
 
     def advance(self, target: Target, seconds: float) -> None:
         """Simulate, the tool following the target."""
@@ -62,17 +47,6 @@ class MuJoCoEngine(Mirror):
             self._step(target, seconds)
         self._last = target
         self._look_for_reset()
-
-    def near(self) -> np.ndarray:
-        """Contacts of the tool and what is within reach of it; copies and seams are left out."""
-        rows, trees = self._rows, self.task.world.trees
-        gather_contacts(self._scene, self._motion, rows, self._p)
-        found = []
-        for r in range(rows.tally[0]):
-            sides = [int(tree) in trees for tree in rows.tree[r]]
-            if sides[0] != sides[1]:
-                found.append(self._describe(r, 1 if sides[1] else 0))
-        return np.array(found, NEAR) if found else np.zeros(0, NEAR)
 
     def _step(self, target: Target, seconds: float) -> None:
         """Step the scene; the tool is pulled along between the last target and this one."""
@@ -102,27 +76,3 @@ class MuJoCoEngine(Mirror):
             mujoco.mj_forward(self.model, data)
             raise EngineError("the world diverged in MuJoCo; it goes on from rest")
         self._good = data.qpos.copy()
-
-    def _describe(self, r: int, side: int) -> tuple[object, ...]:
-        """Row r as NEAR; *side* is the tool's."""
-        rows, model = self._rows, self.model
-        normal = rows.normal[r] if side == 1 else -rows.normal[r]
-        s = float(rows.separation[r])
-        place = rows.point[r] - 0.5 * s * normal
-        link, other = (int(model.geom_bodyid[rows.geom[r, k]]) for k in (side, 1 - side))
-        velocity, *gives = self.behind(other, place, normal)
-        given = (getattr(rows, name)[r] for name in PROPERTIES)
-        own = (
-            np.nan if value == default else value
-            for value, default in zip(given, self._defaults, strict=True)
-        )
-        return (self.number(link), other, place, normal, velocity, *own, *gives, s)
-
-
-def survey_parameters(contact: Contact) -> tuple[np.ndarray, tuple[float, ...]]:
-    """Parameters with which rows also keep what is only near, and the session's properties."""
-    p = np.zeros(1, records.PARAMETERS)
-    p["contact_mode"] = records.RIGID
-    defaults = (contact.stiffness, contact.damping, contact.restitution, contact.friction.static)
-    p["stiffness"], p["damping"], p["restitution"], p["friction_static"] = defaults
-    return p, defaults

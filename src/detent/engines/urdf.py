@@ -130,7 +130,7 @@ def _link(
 
 
 def _shape(model: mujoco.MjModel, geom: int, shift: np.ndarray, folder: Path) -> str:
-    size, kind = model.geom_size[geom], model.geom_type[geom]
+    size, kind = model.geom_size[geom], _GEOM(int(model.geom_type[geom]))
     if kind == _GEOM.mjGEOM_BOX:
         text = f'<box size="{_text(2.0 * size)}"/>'
     elif kind == _GEOM.mjGEOM_SPHERE:

@@ -78,9 +78,9 @@ PUSH = np.dtype(
 class Local(Struct):
     """The local model in the servo: the set of constraints and how far it can be trusted."""
 
-    head: np.ndarray  # (HEAD,) of the newest update
-    incoming: np.ndarray  # (MOST,) CONSTRAINT
-    bytes: np.ndarray  # the memory of both
+    heads: np.ndarray  # (3, HEAD) of updates: views on the buffers of their slot
+    incomings: np.ndarray  # (3, MOST) CONSTRAINT
+    head: np.ndarray  # (HEAD,) of the newest update that was merged
     held: np.ndarray  # (MOST,) HELD, the set
     before: np.ndarray  # (MOST,) HELD, the set before the update that is being merged
     taken: np.ndarray  # (MOST,) 1 = recognised in this update
@@ -111,19 +111,18 @@ def state_size(model: Any, pushes: bool) -> int:
 
 
 def update_views(memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Head and constraints of an update that lies in these bytes."""
-    return memory[: 8 * HEAD].view(np.float64), memory[8 * HEAD :].view(CONSTRAINT)
+    """Head and constraints of an update that lies in the last axis of these bytes."""
+    return memory[..., : 8 * HEAD].view(np.float64), memory[..., 8 * HEAD :].view(CONSTRAINT)
 
 
-def make_local(active: bool, capacity: int, nv: int) -> Local:
-    """An empty set."""
-    memory = np.zeros(update_size(), np.uint8)
-    head, incoming = update_views(memory)
+def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray) -> Local:
+    """An empty set, whose updates lie in the *buffers* of a slot."""
+    heads, incomings = update_views(buffers)
     pushes = np.zeros(MOST, PUSH)
     local = Local(
-        head=head,
-        incoming=incoming,
-        bytes=memory,
+        heads=heads,
+        incomings=incomings,
+        head=np.zeros(HEAD),
         held=np.zeros(MOST, HELD),
         before=np.zeros(MOST, HELD),
         taken=np.zeros(MOST, np.int64),

@@ -33,7 +33,7 @@ def pack_update(
     """The bytes of an update.
 
     Args:
-        near: (n,) NEAR, what the engine found.
+        near: (n,) NEAR, what the engine found, checked.
         links: (m, 7) poses of the tool's links in the engine, at that moment.
         twists: (m, 6) [m/s, rad/s] of the links' origins, for the choice by intent.
         local: how to choose.
@@ -41,7 +41,6 @@ def pack_update(
         time: [s] of the servo for which this holds.
         health: HEALTHY or DIVERGED.
     """
-    check_near(near, len(links))
     chosen = cluster(choose(near, links, twists, local), local.cluster)
     chosen = chosen[np.argsort(chosen["separation"], kind="stable")]
     memory = np.zeros(update_size(), np.uint8)

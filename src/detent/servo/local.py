@@ -12,7 +12,7 @@ from detent.kernels.local import struck_restitution
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.local.records import AGE, ARRIVED, FRESH, ROWS, TRUST, Local
-from detent.servo.exchange import latest, publish
+from detent.servo.exchange import publish, take
 from detent.servo.identity import keeps_memory
 from detent.servo.merge import merge_update, present_separation
 from detent.servo.records import (
@@ -194,8 +194,9 @@ def sense_local(s: Servo) -> None:
     tick = s.clock.counts[TICKS]
     update_physics(sc, mo)
     lo.counts[FRESH] = 0
-    if latest(s.updates, lo.bytes) and merge_update(sc, lo, p, tick):
-        lo.counts[FRESH] = 1
+    if take(s.updates):
+        mine = s.updates.reader[0]
+        lo.counts[FRESH] = int(merge_update(sc, lo, lo.heads[mine], lo.incomings[mine], p, tick))
     watch_age(lo, p, tick)
     if is_fresh(s):
         update_inertia(sc, mo, p["step"][0])

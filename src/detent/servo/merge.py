@@ -8,6 +8,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.local import coherence_thresholds, merged_separation, plane_separation
+from detent.kernels.vectors import copy_vector
 from detent.local.records import (
     ARRIVED,
     COUNT,
@@ -62,12 +63,12 @@ def is_sound(item: np.ndarray, i: int, links: int) -> bool:
 
 
 @kernel
-def find_known(lo: Local, i: int, reach: float, cosine: float) -> int:
+def find_known(lo: Local, new: np.ndarray, i: int, reach: float, cosine: float) -> int:
     """The constraint of the set that this one of the update is, or NONE (TH 6.11-6.12).
 
     Same link, same other body, point and normal near enough; opposing normals never are.
     """
-    new, old = lo.incoming, lo.before
+    old = lo.before
     best, found = reach * reach, NONE
     for j in range(lo.number[0]):
         if lo.taken[j] != 0 or old["link"][j] != new["link"][i]:
@@ -85,9 +86,9 @@ def find_known(lo: Local, i: int, reach: float, cosine: float) -> int:
 
 
 @kernel
-def take_geometry(lo: Local, i: int, r: int) -> None:
-    """held[r] ← incoming[i]."""
-    new, held = lo.incoming, lo.held
+def take_geometry(lo: Local, new: np.ndarray, i: int, r: int) -> None:
+    """held[r] ← new[i]."""
+    held = lo.held
     held["link"][r], held["other"][r] = new["link"][i], new["other"][i]
     for k in range(3):
         held["place"][r, k] = new["place"][i, k]
@@ -157,15 +158,15 @@ def move_plane(lo: Local, r: int, p: np.ndarray, tick: int, age: int) -> None:
 
 @kernel
 def place_constraint(
-    sc: Scene, lo: Local, i: int, r: int, known: int, p: np.ndarray, tick: int, age: int
+    sc: Scene, lo: Local, new: np.ndarray, i: int, r: int, p: np.ndarray, tick: int, age: int
 ) -> None:
     """The constraint i of the update as number r of the set, deformed as errata E11 says."""
-    held = lo.held
-    take_geometry(lo, i, r)
+    held, known = lo.held, lo.match[i]
+    take_geometry(lo, new, i, r)
     n, link = held["normal"][r], held["link"][r]
     take_track(lo, r, known)
     move_plane(lo, r, p, tick, age)
-    sigma = lo.incoming["separation"][i]
+    sigma = new["separation"][i]
     if p["local_literal"][0] == 0:  # the tool has moved since the engine looked
         x, turn = sc.xpos[link], sc.xmat[link]
         sigma = plane_separation(x, turn, held["point"][r], held["place"][r], n)
@@ -222,14 +223,17 @@ def free_tracks(lo: Local) -> None:
 
 
 @kernel
-def merge_update(sc: Scene, lo: Local, p: np.ndarray, tick: int) -> bool:
-    """Replace the set by that of the newest update; False if the update is of no use."""
-    head, now = lo.head, tick * p["step"][0]
+def merge_update(
+    sc: Scene, lo: Local, head: np.ndarray, new: np.ndarray, p: np.ndarray, tick: int
+) -> bool:
+    """Replace the set by that of an update; False if the update is of no use."""
+    now = tick * p["step"][0]
     if not (head[TIME] > lo.times[NEWEST] or lo.counts[SEEN] == 0):
         return False  # overtaken by a newer one
     if not math.isfinite(head[TIME]) or head[HEALTH] != HEALTHY:
         lo.counts[REJECTED] += 1
         return False
+    copy_vector(head, lo.head)
     note_period(lo)
     lo.counts[ARRIVED] = tick
     lo.counts[LOST] = int(head[DROPPED])
@@ -244,10 +248,10 @@ def merge_update(sc: Scene, lo: Local, p: np.ndarray, tick: int) -> bool:
     age = max(round((now - head[TIME]) / p["step"][0]), 0)
     for i in range(count):
         lo.match[i] = UNSOUND
-        if not is_sound(lo.incoming, i, sc.xpos.shape[0]):
+        if not is_sound(new, i, sc.xpos.shape[0]):
             lo.counts[REJECTED] += 1
             continue
-        known = find_known(lo, i, reach, cosine)
+        known = find_known(lo, new, i, reach, cosine)
         if known != NONE:
             lo.taken[known] = 1
         lo.match[i] = known
@@ -255,7 +259,7 @@ def merge_update(sc: Scene, lo: Local, p: np.ndarray, tick: int) -> bool:
     kept = 0
     for i in range(count):
         if lo.match[i] != UNSOUND:
-            place_constraint(sc, lo, i, kept, lo.match[i], p, tick, age)
+            place_constraint(sc, lo, new, i, kept, p, tick, age)
             kept += 1
     lo.number[0] = kept
     return True

@@ -48,6 +48,7 @@ PARAMETERS = np.dtype(
         ("clamp", "i8"),  # a contact never pulls (errata B2, TH 4.5)
         ("stiffness", "f8"),  # [N/m] of the world; NaN in the per-geom array means this
         ("damping", "f8"),  # [N·s/m]
+        ("resultant", "i8"),  # stiffness and damping are those of all contacts together (B9)
         ("restitution", "f8"),  # [-]
         ("wall", "i8"),  # normal-force law at rest
         ("wall_integral", "f8"),  # [N/(m·s)] of the PI wall
@@ -283,7 +284,6 @@ class Motion(Struct):
     jac: np.ndarray  # (6, nv) J_h
     jac_white: np.ndarray  # (6, nv) J_h, whitened
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
-    seam: np.ndarray  # (3, 3) scratch of the seam test
     vector3: np.ndarray  # (3, 3) scratch of friction
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
@@ -293,7 +293,6 @@ class Motion(Struct):
     rank: np.ndarray  # (2,) of Λ_h⁻¹ there; topological constraints
     error: np.ndarray  # (2, 6) pose and twist of the device minus those of the tool
     reaction: np.ndarray  # (nv,) torques of the topological penalty on the linkage
-    spatial: np.ndarray  # (2, 6) scratch
     bias: np.ndarray  # (6,) J̇_h q̇ − J_h D⁻¹ B
     hand6: np.ndarray  # (6, 6) wrench on the tool, on the device; scratch
     point: np.ndarray  # (3,) the hand point in the world

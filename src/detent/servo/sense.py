@@ -238,7 +238,7 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
             continue
         write_contact_row(sc, rows, c, r)
         forget_round_off(rows.jac[r])
-        if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r, mo.seam):
+        if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r):
             continue
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
         rows.damping[r] = pair_property(sc, g1, g2, 1, p["damping"][0])
@@ -282,8 +282,8 @@ def yield_to_closures(mo: Motion, rows: Rows, r: int, nv: int) -> None:
     anything. The contact keeps its force, which the loop balances.
     """
     before = dot(rows.white[r], rows.white[r], nv)
-    project_on_closures(mo.inertia, rows.white[r])
-    if dot(rows.white[r], rows.white[r], nv) < DEPENDENT * DEPENDENT * before:
+    taken = project_on_closures(mo.inertia, rows.white[r])
+    if before - taken < DEPENDENT * DEPENDENT * before:
         clear_vector(rows.white[r])
         clear_vector(rows.jac[r])
         rows.velocity[r] = 0.0

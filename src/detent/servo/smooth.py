@@ -8,7 +8,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
-from detent.local.records import FRESH, STRUCK, TRUST, Local
+from detent.local.records import AGE, FRESH, STRUCK, TRUST, Local
 from detent.servo.couple import map_to_hand
 from detent.servo.records import Device, Motion, Servo
 
@@ -21,8 +21,12 @@ def note_change(lo: Local, mo: Motion) -> None:
 
 
 @kernel
-def let_go(lo: Local, mo: Motion, de: Device, slew: np.ndarray, step: float) -> None:
-    """Shorten the residual by what the slew limits allow of it at the hand."""
+def let_go(lo: Local, mo: Motion, de: Device, slew: np.ndarray, p: np.ndarray) -> None:
+    """Shorten the residual by what the slew limits allow of it at the hand.
+
+    It also fades as the constraints do when no update comes any more.
+    """
+    step, trust = p["step"][0], lo.times[TRUST]
     map_to_hand(mo, de, lo.residual, lo.wrench)
     share = math.inf
     for block in range(2):
@@ -31,6 +35,8 @@ def let_go(lo: Local, mo: Motion, de: Device, slew: np.ndarray, step: float) -> 
         if size > 0.0:
             share = min(share, slew[block] * step / size)
     keep = max(1.0 - share, 0.0)
+    if lo.times[AGE] > p["local_age"][0]:
+        keep = min(keep, trust / (trust + step / p["local_decay"][0]))
     for j in range(lo.residual.shape[0]):
         lo.residual[j] *= keep
 
@@ -53,7 +59,7 @@ def smooth(s: Servo) -> None:
         note_change(lo, mo)
     lo.counts[STRUCK] = int(s.rows.tally[3] > 0)
     if largest(lo.residual) > 0.0:
-        let_go(lo, mo, s.device, slew, p["step"][0])
+        let_go(lo, mo, s.device, slew, p)
         for j in range(lo.residual.shape[0]):
-            mo.penalty[j] += lo.times[TRUST] * lo.residual[j]
+            mo.penalty[j] += lo.residual[j]
     copy_vector(mo.penalty, lo.kept)

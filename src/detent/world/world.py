@@ -79,14 +79,6 @@ class World:
         self.properties = _properties(self.model, properties or {})
         self.qpos, self.qvel, self.ctrl = _start(self.model)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "spec": None}  # MuJoCo's own, which does not travel
-
-    def __copy__(self) -> World:
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        return other
-
     @classmethod
     def load(cls, path: str | Path, tool: str | None = None, **options: Any) -> World:
         """Load an MJCF or URDF file. Options are those of the constructor."""
