@@ -24,6 +24,7 @@ from detent.experiments import (
     taps,
     tight_hole,
     two_link,
+    updates,
     vertices,
     walls,
 )
@@ -50,6 +51,7 @@ _FAMILIES = (
     taps,
     tight_hole,
     two_link,
+    updates,
     vertices,
     walls,
 )

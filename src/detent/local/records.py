@@ -96,7 +96,9 @@ class Local(Struct):
     push_bytes: np.ndarray  # the same memory
     kept: np.ndarray  # (nv,) contact torques of the last tick
     residual: np.ndarray  # (nv,) what an update changed in them, and is still to be let go
+    change: np.ndarray  # (nv,) scratch
     wrench: np.ndarray  # (6,) scratch: the same at the hand
+    step: np.ndarray  # (2,) [N, N·m] change of contact wrenches in the tick of an update
 
 
 def update_size() -> int:
@@ -138,7 +140,9 @@ def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray) -> Loc
         push_bytes=pushes.view(np.uint8),
         kept=np.zeros(nv),
         residual=np.zeros(nv),
+        change=np.zeros(nv),
         wrench=np.zeros(6),
+        step=np.zeros(2),
     )
     local.counts[ACTIVE] = active
     local.times[TRUST] = 1.0

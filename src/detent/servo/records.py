@@ -145,6 +145,7 @@ ROW = np.dtype(
         ("age", "f8"),  # [s] since it arrived
         ("trust", "f8"),  # [-] how much of it is rendered
         ("deformation", "f8"),  # [m] largest of the proxy
+        ("update_step", "f8", 2),  # [N, N·m] change of contact wrenches in the tick of an update
         ("update_energy", "f8"),  # [J] by which an update loaded the springs of contacts
         ("bounded", "i8"),  # rows whose gains were bounded by the step
         ("altered", "i8"),  # 1 if the force path changed the wrench

@@ -149,6 +149,7 @@ def record_local(lo: Local, row: np.ndarray) -> None:
     row["dropped"][0] = lo.counts[LOST]
     row["age"][0], row["trust"][0] = lo.times[AGE], lo.times[TRUST]
     row["update_energy"][0] = lo.times[LOADED]
+    row["update_step"][0, 0], row["update_step"][0, 1] = lo.step[0], lo.step[1]
     row["deformation"][0] = 0.0
     for i in range(lo.number[0]):
         row["deformation"][0] = max(row["deformation"][0], lo.held["offset"][i])
