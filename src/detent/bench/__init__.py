@@ -9,6 +9,7 @@ from detent.bench.live import bench_live
 from detent.bench.local import bench_local
 from detent.bench.memory import bench_memory
 from detent.bench.rounds import Numbers, Progress
+from detent.bench.slow import bench_slow_engine
 from detent.bench.start import bench_start
 from detent.bench.tick import bench_lockstep, bench_tick
 
@@ -28,4 +29,5 @@ def run_bench(quick: bool, progress: Progress) -> Numbers:
     for done, part in enumerate(PARTS):
         numbers |= part(quick)
         progress((1.0 - LIVE_SHARE) * (done + 1) / len(PARTS))
+    numbers |= bench_slow_engine(quick)
     return numbers | bench_live(quick, lambda done: progress(1.0 - LIVE_SHARE * (1.0 - done)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import mujoco
@@ -14,13 +15,20 @@ from detent.local.records import DIVERGED, HEALTHY, NEAR, PUSH
 from detent.local.update import check_near, pack_update
 
 SAME = 1e-6  # [m, -] rows that agree to this are copies
-MOST_SECONDS = 0.25  # of a world's time within a frame: an engine that is too slow falls behind
 
 
 class Frames:
-    """An engine at work, frame by frame."""
+    """An engine at work, frame by frame.
 
-    def __init__(self, engine: Engine, task: Task) -> None:
+    Args:
+        engine: the adapter.
+        task: what it was made for.
+        most: [s] of the world's time in a frame: an engine that is slower falls behind, instead
+            of taking ever longer for a frame.
+    """
+
+    def __init__(self, engine: Engine, task: Task, most: float = math.inf) -> None:
+        self._most = most
         self.engine, self._local = engine, task.local
         self._model = task.cut.world.model
         self._data = mujoco.MjData(self._model)
@@ -36,7 +44,7 @@ class Frames:
         self.sequence += 1
         health, near = HEALTHY, np.zeros(0, NEAR)
         try:
-            self.engine.advance(target, min(max(seconds, 0.0), MOST_SECONDS))
+            self.engine.advance(target, min(max(seconds, 0.0), self._most))
             found = self.engine.near()
             check_near(found, self._model.nbody)
             near = self._drop_copies(found)

@@ -37,6 +37,7 @@ from detent.servo.exchange import latest, publish
 START_PATIENCE = 180.0  # [s] for an engine to make its first frame: it may have to compile
 STALL = 2.0  # [s] without a heartbeat
 WATCH = 0.02  # [s]
+MOST_SECONDS = 1.0 / 30.0  # of the world's time in a frame
 _CHILD = "from detent.engines.host import serve; serve()"
 
 
@@ -179,7 +180,7 @@ def _serve(shared: Shared, task: Task, engine: Any, period: float, parent: int) 
     simulation = find_engine(engine)(task)
     if shared.numbers[SAVED] and hasattr(simulation, "restore"):
         simulation.restore(shared.saved.copy())  # go on where the last one was
-    frames = Frames(simulation, task)
+    frames = Frames(simulation, task, max(2.0 * period, MOST_SECONDS))
     state = np.zeros(shared.states.buffers.shape[1], np.uint8)
     fresh, due = False, time.monotonic()
     while shared.numbers[STOP] == 0 and os.getppid() == parent:

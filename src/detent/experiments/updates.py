@@ -106,8 +106,9 @@ def sweep_updates(runs: int = 500) -> Result:
     for seed in range(max(runs, len(SCENES))):
         name = list(SCENES)[seed % len(SCENES)]
         run, trace = shake(name, seed)
+        if all(run.period < other.period for other in found[name]):
+            traces[name] = trace  # the figure shows that of the shortest period
         found[name].append(run)
-        traces.setdefault(name, trace)
     metrics: Metrics = {"runs": float(sum(map(len, found.values())))}
     for name, some in found.items():
         for field in ("step", "turn", "loaded", "struck"):
