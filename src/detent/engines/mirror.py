@@ -18,6 +18,8 @@ from detent.world.world import PROPERTIES, World
 FOLLOW = 100.0  # [rad/s] of the controller that lets the tool follow the proxy
 CAPACITY = 512  # contacts
 HOLDABLE = 0.25  # of that, what a step of the engine can hold
+TOUCH = 1e-4  # [m] nearer than that, something holds an object back
+SWEEPS = 20  # over what holds it
 
 
 class Mirror:
@@ -89,7 +91,8 @@ class Mirror:
         .. math:: a = D^{-1/2} J^T n
 
         of the tree's own degrees of freedom; of more than six only those of its last six are
-        kept, which move the body most.
+        kept, which move the body most. An object that lies against something else does not give
+        in that direction (`held_back`).
         """
         model, data = self.model, self.data
         tree = int(model.body_treeid[body])
@@ -99,10 +102,35 @@ class Mirror:
         mujoco.mj_jac(model, data, jac, None, place, body)
         half = np.zeros((1, model.nv))
         mujoco.mj_solveM2(model, data, half, (normal @ jac)[None, :], np.sqrt(data.qLDiagInv))
+        if self.exchanges:
+            half[0] = held_back(half[0], self._holds(tree))
         own = half[0, model.dof_treeid == tree]
         give = np.zeros(GIVES)
         give[: min(len(own), GIVES)] = own[-GIVES:]
         return jac @ data.qvel, tree, give
+
+    def _holds(self, tree: int) -> np.ndarray:
+        """(n, nv) D^-½ Jᵀ of what an object touches besides the tool, and of joints at a limit."""
+        model, data = self.model, self.data
+        rows = []
+        trees = model.body_treeid[model.geom_bodyid[data.contact.geom]].reshape(-1, 2)
+        tools = np.isin(trees, list(self.task.world.trees)).any(axis=1)
+        touching = (trees == tree).any(axis=1) & ~tools & (data.contact.dist < TOUCH)
+        for c in np.flatnonzero(touching):
+            contact, jac = data.contact[c], np.zeros((2, 3, model.nv))
+            for side, geom in enumerate(contact.geom):
+                body = int(model.geom_bodyid[geom])
+                mujoco.mj_jac(model, data, jac[side], None, contact.pos, body)
+            rows.append(contact.frame[:3] @ (jac[1] - jac[0]))
+        for joint in np.flatnonzero(model.jnt_limited.astype(bool) & (model.jnt_type >= 2)):
+            dof, place = model.jnt_dofadr[joint], data.qpos[model.jnt_qposadr[joint]]
+            low, high = model.jnt_range[joint]
+            if model.dof_treeid[dof] == tree and not low < place < high:
+                rows.append(np.eye(model.nv)[dof] * (1.0 if place <= low else -1.0))
+        out = np.zeros((len(rows), model.nv))
+        if rows:
+            mujoco.mj_solveM2(model, data, out, np.array(rows), np.sqrt(data.qLDiagInv))
+        return out
 
     def number(self, body: int) -> int:
         """The number of a body of the tool as a link."""
@@ -202,6 +230,25 @@ def survey_parameters(contact: Contact) -> tuple[np.ndarray, tuple[float, ...]]:
     defaults = (contact.stiffness, contact.damping, contact.restitution, contact.friction.static)
     p["stiffness"], p["damping"], p["restitution"], p["friction_static"] = defaults
     return p, defaults
+
+
+def held_back(give: np.ndarray, holds: np.ndarray) -> np.ndarray:
+    r"""What is left of a way to give when the object cannot go through what holds it.
+
+    .. math:: \min_r |a - r| \quad \text{with} \quad W r \le 0
+
+    A push moves the object along -a, and W r > 0 would be into what holds it: a projection, by
+    sweeps over the rows of W.
+    """
+    left = give.copy()
+    sizes = np.sum(holds * holds, axis=1)
+    shares = np.zeros(len(holds))
+    for _ in range(SWEEPS if len(holds) else 0):
+        for i, row in enumerate(holds):
+            share = max(shares[i] + row @ left / sizes[i], 0.0) if sizes[i] > 0.0 else 0.0
+            left += (shares[i] - share) * row
+            shares[i] = share
+    return left
 
 
 def substeps(seconds: float, most: float) -> int:

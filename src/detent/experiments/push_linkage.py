@@ -163,7 +163,7 @@ def draw_pushes(
     touch.set_title("when the peg touches the link", fontsize=9)
     time = blocks["sync"]["time"]
     speed.plot(time, 1e3 * FORCE / (PEG + BLOCK) * time, color=BLACK, lw=0.8, ls=":")
-    speed.annotate("slope F / (m₁ + m₂)", (2.2, 28), fontsize=8)
+    speed.annotate("slope F / (m₁ + m₂)", (1.95, 66), fontsize=8)
     speed.set(xlabel="time [s]", ylabel="velocity of the device [mm/s]", ylim=(-60, 150))
     speed.set_title("the same with a free block of 3 kg", fontsize=9)
     for ax in (rise, speed):
