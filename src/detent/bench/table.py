@@ -35,6 +35,7 @@ BARS: dict[str, tuple[str, float]] = {
     "warm_first_tick_s": ("≤", 2.0),
     "cold_first_tick_s": ("≤", 45.0),
     "allocations": ("=", 0.0),
+    "merge_allocations": ("=", 0.0),
     "resident_growth_kib": ("≤", 256.0),
     "slow_engine_live_over_baseline_p99": ("≤", 1.5),
     "live_over_baseline_p99": ("≤", 1.5),
