@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from detent import devices, hands
+    from detent import devices, hands, mechanism
     from detent.collision import Collision, resolve_collision
     from detent.coupling import (
+        Admittance,
         Direct,
         FourChannel,
         Shaping,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         VirtualCoupler,
     )
     from detent.errors import DetentError
+    from detent.mechanism import Mechanism
     from detent.record.trace import Trace
     from detent.session import ForcePath, Session
     from detent.world.baumgarte import Baumgarte
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Admittance": "detent.coupling",
     "Baumgarte": "detent.world.baumgarte",
     "Collision": "detent.collision",
     "Contact": "detent.world.contact",
@@ -39,6 +42,7 @@ _HOMES = {
     "ForcePath": "detent.session",
     "Friction": "detent.world.friction",
     "FourChannel": "detent.coupling",
+    "Mechanism": "detent.mechanism",
     "Session": "detent.session",
     "Shaping": "detent.coupling",
     "Topology": "detent.coupling",
@@ -49,9 +53,10 @@ _HOMES = {
     "World": "detent.world.world",
     "resolve_collision": "detent.collision",
 }
-_MODULES = ("devices", "hands")
+_MODULES = ("devices", "hands", "mechanism")
 
 __all__ = [
+    "Admittance",
     "Baumgarte",
     "Collision",
     "Contact",
@@ -60,6 +65,7 @@ __all__ = [
     "ForcePath",
     "FourChannel",
     "Friction",
+    "Mechanism",
     "Session",
     "Shaping",
     "Topology",
@@ -70,6 +76,7 @@ __all__ = [
     "World",
     "devices",
     "hands",
+    "mechanism",
     "resolve_collision",
 ]
 

@@ -12,6 +12,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from detent.admission import Plan, allocate_mechanism, described, make_plan
 from detent.assembly import (
     aim,
     fill_closures,
@@ -23,13 +24,15 @@ from detent.assembly import (
     fill_limits,
 )
 from detent.checks import not_negative, one_of, positive
-from detent.coupling import Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
-from detent.devices import Inertial
+from detent.coupling import Admittance, Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.devices import AdmittanceDisplay, Inertial
 from detent.devices.protocol import ImpedanceDevice
 from detent.errors import ParameterError, ServoFault, TraceError
 from detent.hands import Guided, Hand, Playback
+from detent.mechanism import Mechanism
 from detent.record.trace import Trace, TraceWriter
 from detent.servo import records
+from detent.servo.admit import ADMIT_ROW, AdmitServo
 from detent.servo.closures import make_closures
 from detent.servo.exchange import make_slot
 from detent.servo.live import Live, percentile
@@ -74,7 +77,7 @@ class ForcePath:
 class Prepared:
     """A servo ready to run, with everything that must stay alive beside it."""
 
-    servo: Servo
+    servo: Servo | AdmitServo
     model: mujoco.MjModel
     data: mujoco.MjData
     rate: float  # [Hz]
@@ -85,7 +88,9 @@ class Session:
     """Feel a world through a device.
 
     Args:
-        world: what can be touched, and what the hand holds.
+        world: what can be touched, and what the hand holds; or a `Mechanism`, which an
+            admittance display moves as (of the arguments below it takes coupling, device,
+            force_path and rate).
         contact: how bodies meet.
         coupling: what ties tool and device.
         device: by default an inertial one like the tool.
@@ -103,7 +108,7 @@ class Session:
 
     def __init__(
         self,
-        world: World,
+        world: World | Mechanism,
         contact: Contact | None = None,
         coupling: Coupling | None = None,
         device: ImpedanceDevice | None = None,
@@ -114,16 +119,22 @@ class Session:
         frozen: float = 0.0,
         baumgarte: Baumgarte | None = None,
     ) -> None:
-        _check_type("world", world, World, "a World")
+        _check_type("world", world, World | Mechanism, "a World or a Mechanism")
         _check_type("contact", contact, Contact | None, "a Contact")
         _check_type("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
+        self.plan: Plan | None = None  # of a mechanism
+        if isinstance(world, Mechanism):
+            self.plan = make_plan(world)
+            world, coupling = self.plan.world, coupling or Admittance()
+            _check_type("coupling", coupling, Admittance, "an Admittance with a Mechanism")
         self.world = world
         self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
         check_coupling(self.contact, self.coupling)
         if isinstance(self.coupling, UnilateralCoupler):
             self.contact = replace(self.contact, mode="rigid")
-        self.device = device or Inertial()
+        admits = isinstance(self.coupling, Admittance)
+        self.device = device or (AdmittanceDisplay() if admits else Inertial())
         self.force_path = force_path or ForcePath()
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
         self.rate = positive("rate", rate)
@@ -150,16 +161,16 @@ class Session:
         ready = self.prepare(hand, self.rate, ring=min(ticks, CHUNK))
         parts = []
         meta = self.describe(hand, self.rate, ready.notes)
-        writer = TraceWriter(record, meta, records.ROW) if record is not None else None
+        writer = self._writer(record, meta)
         try:
             done = 0
             while done < ticks:
                 batch = advance(ready, hand, done, min(CHUNK, ticks - done))
                 ready.servo.written[0] = 0
-                parts.append(ready.servo.ring[:batch].copy())
+                parts.append(self._kept(ready.servo.ring[:batch]))
                 done += batch
                 if writer is not None:
-                    writer.append(parts[-1])
+                    writer.append(ready.servo.ring[:batch])
                 if progress is not None:
                     progress(done / ticks)
                 raise_fault(ready.servo, parts[-1])
@@ -190,7 +201,7 @@ class Session:
             raise ParameterError("hand", hand, "without a path: live, `Live.pull` moves the target")
         ready = self.prepare(hand, rate, ring=max(4096, int(rate)))
         meta = self.describe(hand, rate, ready.notes)
-        writer = TraceWriter(record, meta, records.ROW) if record is not None else None
+        writer = self._writer(record, meta)
         live = Live(ready.servo, ready, rate, realtime, writer, self.tick_cost(hand, rate))
         try:
             live.start()
@@ -199,7 +210,7 @@ class Session:
             live.stop()
             if writer is not None:
                 writer.close()
-        raise_fault(ready.servo, live.recent())
+        raise_fault(ready.servo, self._kept(live.recent()))
         if live.sink_error is not None:
             raise TraceError(
                 f"recording to {record} stopped: {live.sink_error}"
@@ -210,6 +221,8 @@ class Session:
         scratch = self.prepare(hand, rate, ring=PREFLIGHT_TICKS).servo
         time_ticks(scratch, 10)
         slow = min(self._slow_tick(scratch) for _ in range(3))  # other jobs may be in the way
+        if isinstance(scratch, AdmitServo):
+            return slow
         rng = np.random.default_rng(0)
         scratch.rows.hit_jac[:16] = rng.standard_normal((16, scratch.scene.nv))
         scratch.rows.hit_tangent[:16] = rng.standard_normal((16, 2, scratch.scene.nv))
@@ -219,7 +232,17 @@ class Session:
         collision = time_collision(scratch, 16, 200)
         return slow + collision
 
-    def _slow_tick(self, servo: Servo) -> float:
+    def _kept(self, rows: np.ndarray) -> np.ndarray:
+        """Rows as a trace keeps them."""
+        return rows.copy() if self.plan is None else self.plan.trimmed(rows)
+
+    def _writer(self, record: str | Path | None, meta: dict[str, Any]) -> KeptWriter | None:
+        if record is None:
+            return None
+        rows = records.ROW if self.plan is None else ADMIT_ROW
+        return KeptWriter(record, meta, self._kept(np.zeros(0, rows)).dtype, self._kept)
+
+    def _slow_tick(self, servo: Servo | AdmitServo) -> float:
         """The 99 % cost of a few ticks [ns]."""
         servo.clock.compute[:] = 0
         time_ticks(servo, PREFLIGHT_TICKS)
@@ -245,6 +268,8 @@ class Session:
         }
         for name in ("contact", "coupling", "device", "force_path", "baumgarte"):
             out[name] = _plain(getattr(self, name))
+        if self.plan is not None:
+            out["mechanism"] = described(self.plan)
         if hand is not None:
             out["hand"] = _plain(hand)
         return out
@@ -272,8 +297,19 @@ class Session:
         warm(ready.servo)
         return ready
 
+    def _allocate_mechanism(
+        self, plan: Plan, hand: Hand | None, rate: float, ring: int
+    ) -> Prepared:
+        assert isinstance(self.coupling, Admittance)  # the constructor has seen to that
+        servo, notes = allocate_mechanism(
+            plan, self.device, self.coupling, hand, rate, ring, self.force_path.fill
+        )
+        return Prepared(servo, plan.world.model, mujoco.MjData(plan.world.model), rate, notes)
+
     def allocate(self, hand: Hand | None, rate: float, ring: int) -> Prepared:
         """Allocate and fill everything that a tick works on."""
+        if self.plan is not None:
+            return self._allocate_mechanism(self.plan, hand, rate, ring)
         model = copy.deepcopy(self.world.model)
         if self.contact.mode == "rigid":
             moving = model.body_treeid[model.geom_bodyid] >= 0
@@ -332,6 +368,24 @@ class Session:
         return Prepared(servo, model, data, rate, notes)
 
 
+class KeptWriter(TraceWriter):
+    """Writes rows as a trace keeps them."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        meta: dict[str, Any],
+        dtype: np.dtype,
+        keep: Callable[[np.ndarray], np.ndarray],
+    ) -> None:
+        super().__init__(path, meta, dtype)
+        self._keep = keep
+
+    def append(self, rows: np.ndarray) -> None:
+        """Write a batch of raw rows."""
+        super().append(self._keep(rows))
+
+
 def check_coupling(contact: Contact, coupling: Coupling) -> None:
     """What contacts cannot do with a coupling: positions do not ring, god objects do not rub."""
     if contact.material is not None and isinstance(coupling, VirtualCoupler | UnilateralCoupler):
@@ -375,7 +429,7 @@ def physics_warnings(data: mujoco.MjData) -> list[str]:
     ]
 
 
-def raise_fault(servo: Servo, rows: np.ndarray) -> None:
+def raise_fault(servo: Servo | AdmitServo, rows: np.ndarray) -> None:
     """Raise what stopped the servo, with the last rows before it."""
     fault = int(servo.clock.counts[records.FAULT])
     if fault != records.NO_FAULT:
