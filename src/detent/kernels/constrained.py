@@ -34,7 +34,7 @@ from detent.kernels.struct import Struct
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 
 TAYLOR, RUNGE_KUTTA = range(2)
-SETTLED = 1e-11  # [m, rad] a correction below this needs no new evaluation
+SETTLED = 1e-9  # [m, rad, m/s, rad/s] a correction below this needs no new evaluation
 SETTLE_TIMES = 4
 
 
@@ -101,6 +101,7 @@ class Mechanics(Struct):
     closed: np.ndarray  # (1,) how many rows close it now
     row: np.ndarray  # (rows + stops, nv)
     wanted: np.ndarray  # (rows + stops,)
+    back: np.ndarray  # (rows + stops,) way back to the manifold
     rates: np.ndarray
     covered: np.ndarray
     x_row: np.ndarray  # (x, nv)
@@ -142,7 +143,7 @@ def make_mechanics(sizes: dict[str, int], plain: np.ndarray, turns: np.ndarray) 
         z_rate=a(nz), multipliers=a(all_rows), active=a(stops, np.int64), held=a(stops),
         restitution=a(1), struck=a(1), inertia=make_inertia(*layout, all_rows),
         task=make_inertia(*layout, nx), closed=a(1, np.int64), row=a((all_rows, nv)),
-        wanted=a(all_rows), rates=a(max(all_rows, nx)), covered=a(max(all_rows, nx)),
+        wanted=a(all_rows), back=a(all_rows), rates=a(max(all_rows, nx)), covered=a(max(all_rows, nx)),
         x_row=a((nx, nv)), x_wanted=a(nx), x_scratch=a((2, max(nx, nz))), gram=a((2, nz, nz)),
         torque=a((2, nv)), turn=a(3), base=a(nq), start=a((3, wide)), slope=a((4, wide)),
         total=a((4, wide)), xi=a(nv), pushed=projection_work(max(stops, 1), nv),
@@ -264,16 +265,16 @@ def return_to_manifold(me: Mechanics) -> float:
         for i in range(me.stop.shape[0]):
             if me.stop[i] < 0.0:
                 copy_vector(me.G[i], me.row[n])
-                me.wanted[n] = -me.stop[i]
+                me.back[n] = -me.stop[i]
                 most = max(most, -me.stop[i])
                 n += 1
         close_loops(me.inertia, n, me.row, me.covered)
     for i in range(rows):
-        me.wanted[i] = -me.h[i] if i < me.h.shape[0] else 0.0
-        most = max(most, abs(me.wanted[i]))
+        me.back[i] = -me.h[i] if i < me.h.shape[0] else 0.0
+        most = max(most, abs(me.back[i]))
     if most > 0.0:
         clear_vector(me.xi)
-        closed_acceleration(me.inertia, me.wanted, me.rates, me.xi)
+        closed_acceleration(me.inertia, me.back, me.rates, me.xi)
         copy_vector(me.q, me.base)
         retract(me, me.base, me.xi, me.q)
     if n > rows:
@@ -289,6 +290,7 @@ def settle(me: Mechanics) -> None:
     constraints forbid: P_uᵀ u, which is the nearest in the metric of the inertia.
     """
     for _ in range(SETTLE_TIMES):
+        copy_vector(me.u, me.white[0])
         call_stage(me.dynamics, me)
         moved = 0.0
         if me.z.shape[0] > 0:
@@ -296,9 +298,11 @@ def settle(me: Mechanics) -> None:
         restrict(me, False)
         if me.z.shape[0] == 0 or me.stop.shape[0] > 0:
             moved = max(moved, return_to_manifold(me))
+        forbid(me)
+        for j in range(me.u.shape[0]):
+            moved = max(moved, abs(me.u[j] - me.white[0, j]))
         if moved < SETTLED:
             break
-    forbid(me)
     see_handle(me)
 
 

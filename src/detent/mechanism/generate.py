@@ -95,7 +95,10 @@ def _safe_names(e: Equations) -> Iterable[tuple[Any, Any]]:
 def _code(value: Any) -> str:
     import sympy as sp
 
-    text = sp.pycode(sp.sympify(value).evalf(17) if value.is_number else value)
-    if "Not supported" in text:
-        raise MechanismError("the expression", value, "has a function that Detent cannot compile")
-    return str(text)
+    number = sp.sympify(value).evalf(17) if value.is_number else value
+    try:
+        return str(sp.pycode(number))
+    except Exception as error:  # SymPy raises several types
+        raise MechanismError(
+            "the expression", value, f"has a function that Detent cannot compile: {error}"
+        ) from error
