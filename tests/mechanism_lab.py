@@ -38,8 +38,9 @@ def settled(m: Mechanism, q: Any, u: Any, wrench: Any = (0,) * 6) -> Mechanics:
     servo = Session(m, device=IDEAL).prepare(None, 1000.0, 1).servo
     me = servo.mechanics
     me.q[:], me.u[:] = q, u
+    run_stage(me.dynamics, me)
     for _ in range(3 * len(me.z)):
-        run_stage(me.dynamics, me)
+        run_stage(me.chart, me)
         x = me.q if me.identity[0] else me.phi
         me.z[:] += np.linalg.lstsq(me.J_psi, x - me.psi, rcond=None)[0]
         me.w[:] = np.linalg.lstsq(me.J_psi, me.J_phi @ me.u, rcond=None)[0]

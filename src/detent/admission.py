@@ -124,6 +124,7 @@ def _mechanics(m: Mechanism, module: ModuleType) -> Mechanics:
     fields = {name: getattr(me, name) for name in Mechanics.__annotations__}
     fields["springs"] = np.array(springs, float).reshape(-1, 9)
     fields["dynamics"] = stage_address(module.dynamics, me)
+    fields["chart"] = stage_address(module.chart, me)
     fields["observe"] = stage_address(module.observe, me)
     out = Mechanics(**fields)
     if m.parametrisation is not None:
@@ -133,14 +134,15 @@ def _mechanics(m: Mechanism, module: ModuleType) -> Mechanics:
 
 def _find_parameters(m: Mechanism, me: Mechanics) -> None:
     """z and ż of the start, by Newton's method; q then follows ψ(z)."""
+    run_stage(me.dynamics, me)
     for _ in range(20):
-        run_stage(me.dynamics, me)
+        run_stage(me.chart, me)
         x = me.q if me.identity[0] else me.phi
         step = np.linalg.lstsq(me.J_psi, x - me.psi, rcond=None)[0]
         me.z[:] += step
         if np.abs(step).max(initial=0.0) < 1e-14:
             break
-    run_stage(me.dynamics, me)
+    run_stage(me.chart, me)
     me.w[:] = np.linalg.lstsq(me.J_psi, me.J_phi @ me.u, rcond=None)[0]
     off = (me.q if me.identity[0] else me.phi) - me.psi
     worst = int(np.abs(off).argmax())
@@ -248,7 +250,7 @@ def fill_display(
     """A display (or the model of an impedance device) at the start pose in *de*."""
     moves = isinstance(device, AdmittanceDisplay)
     di.kind[0] = MOTION if moves else WRENCH
-    di.origin[:] = di.seen[:] = np.concatenate([de.position, de.quaternion])
+    di.origin[:] = di.seen[:] = di.last[:] = np.concatenate([de.position, de.quaternion])
     di.position[:], di.quaternion[:] = de.position, de.quaternion
     di.speed[:] = de.twist
     gains = [six(n, getattr(coupling, n)) for n in ("stiffness", "integral", "damping")]
@@ -416,5 +418,3 @@ def described(plan: Plan) -> dict[str, Any]:
         "constants": {str(k): float(v) for k, v in m.constants.items()},
         "parts": list(m.energies),
     }
-
-

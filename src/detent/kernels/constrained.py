@@ -42,6 +42,7 @@ class Mechanics(Struct):
     """A mechanism: its state, what is derived from it, and scratch."""
 
     dynamics: int  # addresses of the derived stages
+    chart: int
     observe: int
     q: np.ndarray  # (nq,)
     u: np.ndarray  # (nv,)
@@ -130,7 +131,7 @@ def make_mechanics(sizes: dict[str, int], plain: np.ndarray, turns: np.ndarray) 
     a = np.zeros
     layout = _dense_layout(nv)
     return Mechanics(
-        dynamics=0, observe=0, q=a(nq), u=a(nv), z=a(nz), w=a(nz), c=a(sizes["nc"]),
+        dynamics=0, chart=0, observe=0, q=a(nq), u=a(nv), z=a(nz), w=a(nz), c=a(sizes["nc"]),
         plain=plain, turns=turns, identity=a(1, np.int64), integrator=a(1, np.int64), step=a(1),
         M=a(nv * (nv + 1) // 2), bias=a(nv), load=a(nv), A=a((rows, nv)), drift=a(rows),
         h=a(sizes["holonomic"]), position=a(3), rotation=np.eye(3), J=a((6, nv)), J_drift=a(6),
@@ -192,24 +193,32 @@ def chart_rates(me: Mechanics, x: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel
+def evaluate(me: Mechanics) -> None:
+    """All derived functions at the present state; where x = q, that is what z says."""
+    nz = me.z.shape[0]
+    if nz > 0:
+        call_stage(me.chart, me)
+        if me.identity[0] != 0:  # S2 Alg. 1, lines 12 and 14
+            for i in range(me.psi.shape[0]):
+                me.q[i] = me.psi[i]
+                me.u[i] = dot(me.J_psi[i], me.w, nz)
+    call_stage(me.dynamics, me)
+
+
+@kernel
 def follow_chart(me: Mechanics) -> float:
     r"""q and u as z and ż say: φ(q) = ψ(z), ∂φ/∂q u = ∂ψ/∂z ż; the size of the correction.
 
     Where φ has no unique inverse the smallest correction in the metric of the inertia is made,
-    so that motion in its null space goes on (B12). For x = q it is S2 Alg. 1, lines 12 and 14.
+    so that motion in its null space goes on (B12).
     """
     nx, nz, nv = me.psi.shape[0], me.z.shape[0], me.u.shape[0]
     most = 0.0
     error, speed = me.x_wanted, me.x_scratch[0]
     for i in range(nx):
-        error[i] = me.psi[i] - (me.q[i] if me.identity[0] != 0 else me.phi[i])
+        error[i] = me.psi[i] - me.phi[i]
         most = max(most, abs(error[i]))
         speed[i] = dot(me.J_psi[i], me.w, nz) - dot(me.J_phi[i], me.u, nv)
-    if me.identity[0] != 0:
-        for i in range(nx):
-            me.q[i] += error[i]
-            me.u[i] += speed[i]
-        return most
     factor_inertia(me.M, me.task)
     for i in range(nx):
         copy_vector(me.J_phi[i], me.x_row[i])
@@ -290,10 +299,10 @@ def settle(me: Mechanics) -> None:
     constraints forbid: P_uᵀ u, which is the nearest in the metric of the inertia.
     """
     for _ in range(SETTLE_TIMES):
+        evaluate(me)
         copy_vector(me.u, me.white[0])
-        call_stage(me.dynamics, me)
         moved = 0.0
-        if me.z.shape[0] > 0:
+        if me.z.shape[0] > 0 and me.identity[0] == 0:
             moved = follow_chart(me)
         restrict(me, False)
         if me.z.shape[0] == 0 or me.stop.shape[0] > 0:
@@ -462,7 +471,7 @@ def advance(me: Mechanics) -> None:
             me.total[k, j] = me.slope[k, j] / 6.0
     for stage in range(1, 4):
         go_to(me, me.slope, step if stage == 3 else 0.5 * step)
-        call_stage(me.dynamics, me)
+        evaluate(me)
         restrict(me, True)
         accelerate(me)
         take_slope(me)

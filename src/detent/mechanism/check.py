@@ -29,6 +29,10 @@ def check_description(m: Mechanism) -> None:
         _check_free("ψ(z)", expression, {*m.z, *m.constants})
     for expression in m.kinematics:
         _check_free("φ(q)", expression, {*m.q, *m.constants})
+    if m.lead is not None:
+        time, position, rotation = m.lead
+        for expression in (*position, *rotation):
+            _check_free("the lead", expression, {time, *m.constants})
     if not 0.0 <= float(m.restitution) <= 1.0:
         raise ParameterError("restitution of stops", m.restitution, "between 0 and 1")
 

@@ -69,15 +69,11 @@ class Flow:
         """(rows, nv) with d/dt column = jacobian · u."""
         import sympy as sp
 
-        return sp.Matrix(
-            column.rows, len(self.u), lambda i, k: self.along(column[i], k)
-        )
+        return sp.Matrix(column.rows, len(self.u), lambda i, k: self.along(column[i], k))
 
     def rate(self, matrix: Matrix) -> Matrix:
         """d/dt of a matrix of q."""
-        return matrix.applyfunc(
-            lambda e: sum(self.along(e, k) * v for k, v in enumerate(self.u))
-        )
+        return matrix.applyfunc(lambda e: sum(self.along(e, k) * v for k, v in enumerate(self.u)))
 
 
 def derive(m: Mechanism) -> Equations:
@@ -169,9 +165,7 @@ def tidy(expression: Any) -> Any:
     return sp.trigsimp(expression) if sp.count_ops(expression) <= SIMPLE else expression
 
 
-def christoffel(
-    M: Matrix, flow: Flow, brackets: dict[tuple[int, int], dict[int, int]]
-) -> Matrix:
+def christoffel(M: Matrix, flow: Flow, brackets: dict[tuple[int, int], dict[int, int]]) -> Matrix:
     r"""C by Christoffel's symbols, with the brackets of body rates where there are any.
 
     .. math:: C_{ij} = \tfrac12 \sum_k (X_k M_{ij} + X_j M_{ik} - X_i M_{kj}

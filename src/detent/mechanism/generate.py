@@ -29,16 +29,17 @@ def sizes(e: Equations) -> dict[str, int]:
 
 
 def source(name: str, e: Equations) -> str:
-    """The text of a module with the stages ``dynamics`` and ``observe``."""
+    """The text of a module with the stages ``dynamics``, ``chart`` and ``observe``."""
     nv = len(e.u)
     lower = [(i, j) for i in range(nv) for j in range(i + 1)]
     dynamics = [(f"M[{a}]", e.M[i, j]) for a, (i, j) in enumerate(lower)]
     for field in ("bias", "load", "drift", "h", "position", "J_drift"):
         dynamics += _vector(field, getattr(e, field))
-    for field in ("phi", "phi_drift", "psi", "psi_drift", "stop", "stop_drift"):
+    for field in ("phi", "phi_drift", "stop", "stop_drift"):
         dynamics += _vector(field, getattr(e, field))
-    for field in ("A", "J", "J_phi", "J_psi", "G", "rotation"):
+    for field in ("A", "J", "J_phi", "G", "rotation"):
         dynamics += _matrix(field, getattr(e, field))
+    chart = _vector("psi", e.psi) + _vector("psi_drift", e.psi_drift) + _matrix("J_psi", e.J_psi)
     observe = [("potential[0]", e.potential)]
     observe += _vector("energies", e.energies) + _vector("track", e.track)
     for b, (position, rotation) in enumerate(e.bodies):
@@ -48,6 +49,7 @@ def source(name: str, e: Equations) -> str:
         ]
     parts = [_HEAD.format(name=name, sizes=sizes(e))]
     parts.append(_function("dynamics", "All that the motion depends on.", dynamics, e))
+    parts.append(_function("chart", "ψ and its derivatives.", chart, e))
     parts.append(_function("observe", "What is only looked at.", observe, e))
     return "\n".join(parts)
 

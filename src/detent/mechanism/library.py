@@ -16,6 +16,7 @@ DAMPING = BodyDamper(1.0, 0.1)  # [N·s/m, N·m·s/rad]
 WHEEL = 0.03  # [m] radius of the rolling disk
 SPHERE, COIN = 0.05, 0.01  # [m] radii of the sphere and of the disk on it
 LINK, LINK_MASS, JOINT_DAMPING = 0.15, 2.0, 0.01  # [m, kg, N·m·s/rad]
+TURN, BEND = 0.6, 0.06  # [rad/s, m] how hands lead that nobody moves
 CIRCLE, BASE = 0.05, 0.21  # [m] radius, and from its centre to the base
 
 
@@ -47,6 +48,7 @@ def rolling_disk() -> Mechanism:
         start=(0.0, 0.0, WHEEL, 0.0, 0.0, math.pi / 2),
         bodies={"disk": (q[:3], R)},
         track=contact,
+        lead=_drive(r),
         scene=_scene("floor", _disk(WHEEL, 0.005)),
     )
 
@@ -81,6 +83,7 @@ def disk_on_sphere() -> Mechanism:
         start_parameters=(0.0, 0.0, 0.9),
         bodies={"disk": (q[:3], R)},
         track=q[:3],
+        lead=_orbit(r),
         scene=_scene("sphere", _disk(COIN, 0.002)),
     )
 
@@ -107,6 +110,7 @@ def lie_disk_on_sphere() -> Mechanism:
         start=(*_on_sphere(0.0, 0.0, 0.9)[:3], math.cos(0.45), math.sin(0.45), 0.0, 0.0),
         bodies={"disk": (p, turn.matrix)},
         track=p,
+        lead=_orbit(r),
         scene=_scene("sphere", _disk(COIN, 0.002)),
     )
 
@@ -147,6 +151,7 @@ def two_link_circle() -> Mechanism:
             "link2": ((*elbow, 0), rot_z(both)),
         },
         track=(*end, 0),
+        lead=_around(r),
         scene=_scene("circle", _arm()),
     )
 
@@ -197,6 +202,33 @@ def _reach(distance: float) -> tuple[float, float]:
     """Joint angles with the end point this far from the base, on the x axis."""
     half = math.acos(distance / (2.0 * LINK))
     return half, -2.0 * half
+
+
+def _drive(r: Any) -> tuple[Any, Any, Any]:
+    """A hand that rolls the disk along a circle."""
+    import sympy as sp
+
+    t = sp.Symbol("t", real=True)
+    turn, radius = TURN * t, BEND
+    place = (radius * sp.sin(turn), radius * (1 - sp.cos(turn)), r)
+    return t, place, rot_z(turn) * rot_x(sp.pi / 2) * rot_z(-radius * turn / r)
+
+
+def _orbit(r: Any) -> tuple[Any, Any, Any]:
+    """A hand that leads the disk around the sphere, up and down."""
+    import sympy as sp
+
+    t = sp.Symbol("t", real=True)
+    R = rot_z(TURN * t) * rot_x(0.9 + 0.4 * sp.sin(0.7 * t))
+    return t, tuple(r * R[:, 2]), R
+
+
+def _around(r: Any) -> tuple[Any, Any, Any]:
+    """A hand that goes around the circle."""
+    import sympy as sp
+
+    t = sp.Symbol("t", real=True)
+    return t, (r * sp.cos(2 * TURN * t), r * sp.sin(2 * TURN * t), 0), sp.eye(3)
 
 
 def _ring(radius: float, pieces: int = 48) -> str:

@@ -69,6 +69,8 @@ class Mechanism:
         bodies: position and rotation of each moving body of *scene*, by its name; the first
             is held.
         track: a point that leaves a track [m], three expressions.
+        lead: where a hand is led that nobody moves: a symbol for the time [s], position (3,)
+            and rotation (3, 3).
     """
 
     name: str
@@ -96,6 +98,7 @@ class Mechanism:
     scene: str | None = None
     bodies: Mapping[str, tuple[Sequence[Expression], Any]] = field(default_factory=dict)
     track: Sequence[Expression] | None = None
+    lead: tuple[Any, Sequence[Expression], Any] | None = None
 
     def __post_init__(self) -> None:
         from detent.mechanism.check import check_description

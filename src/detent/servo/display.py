@@ -41,6 +41,8 @@ class Display(Struct):
     lag: np.ndarray  # (6,) integral of what it misses
     moved: np.ndarray  # (6,) acceleration in the last tick
     seen: np.ndarray  # (7,) pose as the encoders see it
+    last: np.ndarray  # (7,) in the last tick
+    seen_twist: np.ndarray  # (6,)
     sensed: np.ndarray  # (6,) wrench of the hand as the sensor sees it, compensated
     error: np.ndarray  # (2, 6) of pose and twist, as seen
     sum: np.ndarray  # (6,) ∫ e dt
@@ -57,7 +59,7 @@ def make_display() -> Display:
     return Display(
         kind=a(1, np.int64), gains=a((3, 6, 6)), loop=a(2), compliance=a(2), friction=a(2),
         resolution=a(2), noise=a((NOISE_LENGTH, 6)), bias=a(6), quantum=a(2), effector=a(5),
-        origin=a(7), position=a(3), quaternion=a(4), speed=a(6), lag=a(6), moved=a(6), seen=a(7),
+        origin=a(7), position=a(3), quaternion=a(4), speed=a(6), lag=a(6), moved=a(6), seen=a(7), last=a(7), seen_twist=a(6),
         sensed=a(6), error=a((2, 6)), sum=a(6), feedback=a(6), feedforward=a(6), reference=a(7),
         twist=a(6), scratch=a((3, 6)),
     )  # fmt: skip
@@ -89,6 +91,18 @@ def read_display(di: Display, de: Device) -> None:
 
 
 @kernel
+def read_speed(di: Display, de: Device, step: float) -> None:
+    """The twist: as it is, or, where an impedance device has encoders only, by differences."""
+    if di.kind[0] == MOTION or di.resolution[0] == 0.0:
+        copy_vector(de.twist, di.seen_twist)
+        return
+    pose_error(di.seen[0:3], di.seen[3:7], di.last[0:3], di.last[3:7], di.seen_twist)
+    for i in range(6):
+        di.seen_twist[i] /= step
+    copy_vector(di.seen, di.last)
+
+
+@kernel
 def compare(di: Display, de: Device, step: float) -> None:
     r"""What the display lacks of the reference, and the acceleration that takes it back.
 
@@ -99,7 +113,7 @@ def compare(di: Display, de: Device, step: float) -> None:
     pose_error(di.reference[0:3], di.reference[3:7], di.seen[0:3], di.seen[3:7], di.error[0])
     for i in range(6):
         di.error[0, i] *= de.mask[i]
-        di.error[1, i] = de.mask[i] * (di.twist[i] - de.twist[i])
+        di.error[1, i] = de.mask[i] * (di.twist[i] - di.seen_twist[i])
         di.sum[i] += step * di.error[0, i]
     for i in range(6):
         total = 0.0
@@ -198,5 +212,6 @@ def bend(di: Display, de: Device, step: float) -> None:
 def follow_reference(di: Display, de: Device, ck: Clock, p: np.ndarray) -> None:
     """Everything of a tick before the guard, where the reference is known beforehand."""
     read_display(di, de)
+    read_speed(di, de, p["step"][0])
     compare(di, de, p["step"][0])
     sense_force(di, de, ck.counts[TICKS])
