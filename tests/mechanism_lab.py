@@ -1,4 +1,4 @@
-"""What the tests of mechanisms share: derived functions at a state, accelerations, small mechanisms."""
+"""What the tests of mechanisms share: derived functions at a state, small mechanisms."""
 
 from __future__ import annotations
 

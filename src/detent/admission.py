@@ -288,7 +288,7 @@ def fill_model(
     di.loop[:] = bandwidth, device.damping_ratio
     di.compliance[:] = device.compliance()
     di.friction[:] = device.friction
-    di.noise[:] = device.noises(NOISE_LENGTH)
+    di.noise[:] = device.noises(len(di.noise))
     di.bias[:] = device.bias
     di.quantum[:] = device.quantum
     di.effector[:] = device.effector, *device.gravity, compensate
@@ -323,7 +323,7 @@ def allocate_mechanism(
         p["limit"] = p["cap"] = device.cap()
     else:
         fill_limits(p, Contact(), device)
-    display = make_display()
+    display = make_display(NOISE_LENGTH)
     fill_display(display, device, coupling, de, plan.start.mobility, 1.0 / rate, notes)
     fill_hand(p, hand)
     fill_path(p)

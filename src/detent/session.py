@@ -12,7 +12,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from detent.admission import Plan, allocate_mechanism, described, make_plan
+from detent.admission import Plan, allocate_mechanism, described, fill_display, make_plan
 from detent.assembly import (
     aim,
     fill_closures,
@@ -34,6 +34,7 @@ from detent.record.trace import Trace, TraceWriter
 from detent.servo import records
 from detent.servo.admit import ADMIT_ROW, AdmitServo
 from detent.servo.closures import make_closures
+from detent.servo.display import NOISE_LENGTH, make_display
 from detent.servo.exchange import make_slot
 from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
@@ -77,7 +78,7 @@ class ForcePath:
 class Prepared:
     """A servo ready to run, with everything that must stay alive beside it."""
 
-    servo: Servo | AdmitServo
+    servo: Any  # Servo, or AdmitServo for a mechanism
     model: mujoco.MjModel
     data: mujoco.MjData
     rate: float  # [Hz]
@@ -242,7 +243,7 @@ class Session:
         rows = records.ROW if self.plan is None else ADMIT_ROW
         return KeptWriter(record, meta, self._kept(np.zeros(0, rows)).dtype, self._kept)
 
-    def _slow_tick(self, servo: Servo | AdmitServo) -> float:
+    def _slow_tick(self, servo: Any) -> float:
         """The 99 % cost of a few ticks [ns]."""
         servo.clock.compute[:] = 0
         time_ticks(servo, PREFLIGHT_TICKS)
@@ -338,6 +339,13 @@ class Session:
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         target = np.concatenate([device.position, device.quaternion])
         aim(target, hand)
+        display = make_display()
+        if isinstance(self.coupling, Admittance):
+            p["strategy"] = records.FULL  # the display is told where to go, not how hard to push
+            display = make_display(NOISE_LENGTH)
+            fill_display(
+                display, self.device, self.coupling, device, start.mobility, 1.0 / rate, notes
+            )
         nowhere = never_singular(self.world, start, device.mask)
         scene = make_scene(self.world, model, data, nowhere)
         poses = np.zeros((model.nbody, 7))
@@ -349,6 +357,7 @@ class Session:
             work=work,
             closures=closures,
             device=device,
+            display=display,
             clock=clock,
             parameters=p,
             parameter_bytes=p.view(np.uint8),
@@ -388,7 +397,8 @@ class KeptWriter(TraceWriter):
 
 def check_coupling(contact: Contact, coupling: Coupling) -> None:
     """What contacts cannot do with a coupling: positions do not ring, god objects do not rub."""
-    if contact.material is not None and isinstance(coupling, VirtualCoupler | UnilateralCoupler):
+    through_springs = VirtualCoupler | UnilateralCoupler | Admittance
+    if contact.material is not None and isinstance(coupling, through_springs):
         allowed = f"None with {type(coupling).__name__}, through which no impulse reaches the hand"
         raise ParameterError("material", contact.material, allowed)
     if contact.friction.law != "none" and isinstance(coupling, UnilateralCoupler):

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,10 @@ def help_admitting(folder: str, *names: str) -> None:
 def warm(servo: Servo | AdmitServo) -> None:
     """Compile or load all that ticks of this servo call, and fill its table of stages."""
     if isinstance(servo, AdmitServo):
-        _warm(missing(servo), lambda f: compile_one(f, servo), "help_admitting")
+        _warm(missing(servo), partial(compile_one, servo=servo), "help_admitting")
         fill_stages(servo)
     else:
-        _warm(missing_stages(servo), lambda f: compile_stage(f, servo), "help_compiling")
+        _warm(missing_stages(servo), partial(compile_stage, servo=servo), "help_compiling")
         compile_stages(servo)
 
 

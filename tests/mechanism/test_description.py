@@ -98,7 +98,7 @@ def test_other_values_need_no_new_derivation_but_other_expressions_do() -> None:
     disk = builtin("rolling-disk")
     assert fingerprint(disk.with_constants(m=3.0)) == fingerprint(disk)
     assert fingerprint(disk.starting(disk.start)) == fingerprint(disk)
-    other = replace(disk, gravity=list(disk.constants)[0] * disk.q[2])
+    other = replace(disk, gravity=next(iter(disk.constants)) * disk.q[2])
     assert fingerprint(other) != fingerprint(disk)
     with pytest.raises(ParameterError, match="one of J_xx"):
         disk.with_constants(mass=1.0)

@@ -164,7 +164,7 @@ def draw_circle(trace: Trace, release: float, path: Path) -> Any:
         ways = 150.0 * np.array(
             [[0, np.cos(q1), np.cos(q1 + q2)], [0, np.sin(q1), np.sin(q1 + q2)]]
         )
-        points = np.cumsum(ways, axis=1) + [[-210.0], [0.0]]
+        points = np.cumsum(ways, axis=1) + np.array([[-210.0], [0.0]])
         sketch.plot(*points, "o-", color=SKY, ms=3, lw=1.5, alpha=0.6)
     sketch.set_aspect("equal", adjustable="datalim")
     sketch.set(xlabel="x [mm]", ylabel="y [mm]")

@@ -8,12 +8,15 @@ from typing import Any
 from detent.kernels.jit import JIT_ENABLED, compiled_cache, kernel
 from detent.kernels.stages import stage_address
 from detent.servo.close import close
+from detent.servo.display import admit_world, travel
 from detent.servo.limit import limit_response
 from detent.servo.move import move
 from detent.servo.records import (
+    ADMITTANCE,
     NEVER_SINGULAR,
     RIGID,
     SCALE,
+    STAGE_ADMIT,
     STAGE_APPROACH,
     STAGE_CLOSE,
     STAGE_COLLIDE,
@@ -28,6 +31,7 @@ from detent.servo.records import (
     STAGE_SENSE,
     STAGE_SHAPE,
     STAGE_TICK,
+    STAGE_TRAVEL,
     STAGE_WEIGH,
     UNILATERAL,
     Servo,
@@ -51,7 +55,7 @@ def idle(s: Servo) -> None:
 ALL = (
     resolve_sliding_hits, project_rubbing, resolve_hits, sense, weigh_linkage, couple, approach,
     react, move, project_rigid, step_rigid, limit_response, close, resonate, shape, rub,
-    weigh_rigid, tick, idle,
+    admit_world, travel, weigh_rigid, tick, idle,
 )  # fmt: skip
 
 
@@ -77,6 +81,8 @@ def wanted_stages(servo: Servo) -> dict[int, Any]:
         STAGE_COUPLE: couple,
         STAGE_MOVE: move,
         STAGE_TICK: tick,
+        STAGE_ADMIT: admit_world if p["coupling"] == ADMITTANCE else idle,
+        STAGE_TRAVEL: travel if p["coupling"] == ADMITTANCE else idle,
     }
 
 

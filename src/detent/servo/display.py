@@ -15,7 +15,7 @@ from detent.kernels.so3 import integrate_quaternion, rotation_error
 from detent.kernels.struct import Struct
 from detent.kernels.vectors import copy_vector
 from detent.servo.couple import integrate_device, pose_error, slow_down
-from detent.servo.records import FAULT, NO_FAULT, TICKS, Clock, Device
+from detent.servo.records import FAULT, NO_FAULT, TICKS, Clock, Device, Servo
 
 MOTION, WRENCH = range(2)  # what the device takes
 NOISE_LENGTH = 2**15  # [ticks] after which the sensor's noise comes again
@@ -30,7 +30,7 @@ class Display(Struct):
     compliance: np.ndarray  # (2,) [m/N, rad/(N·m)] of the structure
     friction: np.ndarray  # (2,) [N, N·m] backdrive
     resolution: np.ndarray  # (2,) [m, rad] of the position
-    noise: np.ndarray  # (NOISE_LENGTH, 6) [N, N·m] of the force sensor
+    noise: np.ndarray  # (ticks, 6) [N, N·m] of the force sensor
     bias: np.ndarray  # (6,) [N, N·m]
     quantum: np.ndarray  # (2,) [N, N·m]
     effector: np.ndarray  # (5,) mass beyond the sensor [kg], gravity [m/s²], 1 = compensated
@@ -53,13 +53,14 @@ class Display(Struct):
     scratch: np.ndarray  # (3, 6)
 
 
-def make_display() -> Display:
-    """A display that is not there: all zero."""
+def make_display(noise: int = 1) -> Display:
+    """A display that is not there: all zero, with room for so many ticks of noise."""
     a = np.zeros
     return Display(
         kind=a(1, np.int64), gains=a((3, 6, 6)), loop=a(2), compliance=a(2), friction=a(2),
-        resolution=a(2), noise=a((NOISE_LENGTH, 6)), bias=a(6), quantum=a(2), effector=a(5),
-        origin=a(7), position=a(3), quaternion=a(4), speed=a(6), lag=a(6), moved=a(6), seen=a(7), last=a(7), seen_twist=a(6),
+        resolution=a(2), noise=a((noise, 6)), bias=a(6), quantum=a(2), effector=a(5),
+        origin=a(7), position=a(3), quaternion=a(4), speed=a(6), lag=a(6), moved=a(6), seen=a(7),
+        last=a(7), seen_twist=a(6),
         sensed=a(6), error=a((2, 6)), sum=a(6), feedback=a(6), feedforward=a(6), reference=a(7),
         twist=a(6), scratch=a((3, 6)),
     )  # fmt: skip
@@ -215,3 +216,23 @@ def follow_reference(di: Display, de: Device, ck: Clock, p: np.ndarray) -> None:
     read_speed(di, de, p["step"][0])
     compare(di, de, p["step"][0])
     sense_force(di, de, ck.counts[TICKS])
+
+
+@kernel
+def admit_world(s: Servo) -> None:
+    """Stage: a world's held link is the reference; its acceleration is that of the last tick."""
+    sc, mo, di, p = s.scene, s.motion, s.display, s.parameters
+    step = p["step"][0]
+    copy_vector(mo.point, di.reference[0:3])
+    copy_vector(sc.xquat[sc.held_body], di.reference[3:7])
+    for i in range(6):
+        di.feedforward[i] = (mo.twist[i] - di.twist[i]) / step
+        di.twist[i] = mo.twist[i]
+    follow_reference(di, s.device, s.clock, p)
+    command(di, s.device)
+
+
+@kernel
+def travel(s: Servo) -> None:
+    """Stage: move the display of a world's session."""
+    move_display(s.display, s.device, s.clock, s.parameters)

@@ -13,7 +13,6 @@ import numpy as np
 from detent.checks import unit_quaternion, vector
 from detent.errors import ParameterError, PlatformError
 from detent.servo import records
-from detent.servo.admit import AdmitServo
 from detent.servo.clock import Promises
 from detent.servo.compile import prepare_material
 from detent.servo.exchange import latest, publish
@@ -59,7 +58,7 @@ class Live:
 
     def __init__(
         self,
-        servo: Servo | AdmitServo,
+        servo: Any,  # Servo, or AdmitServo
         keep_alive: Any,
         rate: float,
         realtime: bool,
