@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,14 @@ def settled(m: Mechanism, q: Any, u: Any, wrench: Any = (0,) * 6) -> Mechanics:
     me.hand[:] = wrench
     run_stage(servo.stages[STAGE_ACT], me)
     return me
+
+
+def admissible(m: Mechanism, u: Any) -> list[float]:
+    """The nearest velocity at the start that keeps the constraints, in the metric of M."""
+    me = evaluated(replace(m, start_velocity=()), m.start, u)
+    M, A = dense_inertia(me), me.A
+    wrong = np.linalg.solve(A @ np.linalg.solve(M, A.T), A @ np.asarray(u, float))
+    return (u - np.linalg.solve(M, A.T @ wrong)).tolist()
 
 
 def kkt(me: Mechanics, m: Mechanism, wrench: Any) -> tuple[np.ndarray, np.ndarray]:

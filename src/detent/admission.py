@@ -169,6 +169,11 @@ def _check_start(m: Mechanism, me: Mechanics) -> None:
     if m.task:
         _check_rank("φ(q)", m.kinematics, me.J_phi, min(me.J_phi.shape), "is singular at the start")
     rows = [*m.holonomic, *(list(row) for row in m.pfaffian)]
+    for expression, rate in zip(rows, me.A @ me.u, strict=True):
+        if not abs(rate) < SATISFIED:
+            raise MechanismError(
+                "the constraint", expression, f"forbids start_velocity: its rate is {rate:.3g}"
+            )
     _check_rank("the constraint", rows, me.A, len(rows), "follows from those before it")
 
 

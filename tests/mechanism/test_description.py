@@ -75,6 +75,10 @@ def test_a_parametrisation_with_an_orientation_is_refused() -> None:
     [
         ({"holonomic": (x**2 + y**2 - 1,)}, "x\\*\\*2 \\+ y\\*\\*2 - 1 is not satisfied"),
         ({"holonomic": (x, y - 2 * x, y)}, "the constraint y follows from those before it"),
+        (
+            {"pfaffian": ((0, 1),), "start_velocity": (1.0, 2.0)},
+            r"the constraint \[0, 1\] forbids start_velocity: its rate is 2",
+        ),
         ({"stops": (y - 1,)}, "the stop y - 1 is passed at the start: -1"),
         ({"kinetic_energy": m * dx**2 / 2}, "is not positive definite"),
         ({"kinetic_energy": dx**3 + dy**2}, "is not quadratic"),

@@ -25,7 +25,12 @@ from detent.kernels.inertia import (
 )
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import cholesky_factor, cholesky_solve
-from detent.kernels.loops import close_loops, closed_acceleration, closure_multipliers
+from detent.kernels.loops import (
+    close_alike,
+    close_loops,
+    closed_acceleration,
+    closure_multipliers,
+)
 from detent.kernels.projection import ProjectionWork, projection_work
 from detent.kernels.se3 import add_body_damper, add_body_spring
 from detent.kernels.so3 import dexp_inverse, matrix_quaternion, turn_body
@@ -99,7 +104,6 @@ class Mechanics(Struct):
     # scratch
     inertia: Inertia
     task: Inertia  # the same, closed by the rows of ∂φ/∂q
-    closed: np.ndarray  # (1,) how many rows close it now
     row: np.ndarray  # (rows + stops, nv)
     wanted: np.ndarray  # (rows + stops,)
     back: np.ndarray  # (rows + stops,) way back to the manifold
@@ -143,7 +147,7 @@ def make_mechanics(sizes: dict[str, int], plain: np.ndarray, turns: np.ndarray) 
         quaternion=np.array([1.0, 0.0, 0.0, 0.0]), twist=a(6), acceleration=a(6), rate=a(nv),
         z_rate=a(nz), multipliers=a(all_rows), active=a(stops, np.int64), held=a(stops),
         restitution=a(1), struck=a(1), inertia=make_inertia(*layout, all_rows),
-        task=make_inertia(*layout, nx), closed=a(1, np.int64), row=a((all_rows, nv)),
+        task=make_inertia(*layout, nx), row=a((all_rows, nv)),
         wanted=a(all_rows), back=a(all_rows), rates=a(max(all_rows, nx)),
         covered=a(max(all_rows, nx)),
         x_row=a((nx, nv)), x_wanted=a(nx), x_scratch=a((2, max(nx, nz))), gram=a((2, nz, nz)),
@@ -236,8 +240,11 @@ def follow_chart(me: Mechanics) -> float:
 
 
 @kernel
-def restrict(me: Mechanics, with_stops: bool) -> None:
-    """Factor the inertia, and close it by the constraints and by the stops that hold."""
+def restrict(me: Mechanics, with_stops: bool, alike: bool) -> None:
+    """Factor the inertia, and close it by the constraints and by the stops that hold.
+
+    *alike*: the same rows as before, at a state nearby.
+    """
     factor_inertia(me.M, me.inertia)
     rows = me.A.shape[0]
     for i in range(rows):
@@ -250,8 +257,10 @@ def restrict(me: Mechanics, with_stops: bool) -> None:
                 copy_vector(me.G[i], me.row[n])
                 me.wanted[n] = me.held[i] - me.stop_drift[i]
                 n += 1
-    me.closed[0] = n
-    close_loops(me.inertia, n, me.row, me.covered)
+    if alike:
+        close_alike(me.inertia, n, me.row)
+    else:
+        close_loops(me.inertia, n, me.row, me.covered)
 
 
 @kernel
@@ -288,7 +297,7 @@ def return_to_manifold(me: Mechanics) -> float:
         copy_vector(me.q, me.base)
         retract(me, me.base, me.xi, me.q)
     if n > rows:
-        restrict(me, False)
+        restrict(me, False, False)
     return most
 
 
@@ -305,7 +314,7 @@ def settle(me: Mechanics) -> None:
         moved = 0.0
         if me.z.shape[0] > 0 and me.identity[0] == 0:
             moved = follow_chart(me)
-        restrict(me, False)
+        restrict(me, False, False)
         if me.z.shape[0] == 0 or me.stop.shape[0] > 0:
             moved = max(moved, return_to_manifold(me))
         forbid(me)
@@ -473,7 +482,7 @@ def advance(me: Mechanics) -> None:
     for stage in range(1, 4):
         go_to(me, me.slope, step if stage == 3 else 0.5 * step)
         evaluate(me)
-        restrict(me, True)
+        restrict(me, True, True)
         accelerate(me)
         take_slope(me)
         weight = 1.0 / 6.0 if stage == 3 else 1.0 / 3.0

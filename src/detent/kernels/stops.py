@@ -97,5 +97,5 @@ def hold(me: Mechanics) -> None:
     )  # fmt: skip
     for i in range(stops):
         me.active[i] = 1 if me.stop_push[i] > 0.0 else 0
-    restrict(me, True)
+    restrict(me, True, False)
     accelerate(me)

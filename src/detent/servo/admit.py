@@ -16,7 +16,7 @@ from detent.kernels.constrained import (
 )
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite
-from detent.kernels.linalg import psd_pinv_solve
+from detent.kernels.linalg import cholesky_factor, cholesky_solve, psd_pinv_solve
 from detent.kernels.so3 import matrix_quaternion
 from detent.kernels.stages import call_stage
 from detent.kernels.stops import hold, strike
@@ -169,20 +169,41 @@ def note(s: AdmitServo) -> None:
 
 
 @kernel
+def well_conditioned(L: np.ndarray, n: int) -> bool:
+    """Whether no pivot of a Cholesky factor is round-off of the largest."""
+    least, most = L[0, 0], L[0, 0]
+    for i in range(1, n):
+        least, most = min(least, L[i, i]), max(most, L[i, i])
+    return least > 1e-6 * most
+
+
+@kernel
 def constraint_wrench(s: AdmitServo) -> None:
     r"""The wrench at the handle that stands for the constraints' forces, Jᵀ F = Aᵀ λ.
 
     The shortest of those that do; for the record and for the eye, nothing moves by it.
     """
-    me, work = s.mechanics, s.work
+    me, work, out = s.mechanics, s.work, s.device.environment
     nv = me.u.shape[0]
     right = work[3, 0]
+    if nv <= 6:  # J (Jᵀ J)⁻¹ τ, where the velocities are those of the handle
+        for i in range(nv):
+            for j in range(i + 1):
+                total = 0.0
+                for k in range(6):
+                    total += me.J[k, i] * me.J[k, j]
+                work[0, i, j] = total
+        if cholesky_factor(work[0], nv, work[1]) == nv and well_conditioned(work[1], nv):
+            cholesky_solve(work[1], nv, me.torque[1], right)
+            for i in range(6):
+                out[i] = dot(me.J[i], right, nv)
+            return
     for i in range(6):
         right[i] = dot(me.J[i], me.torque[1], nv)
         for k in range(i + 1):
             work[0, i, k] = dot(me.J[i], me.J[k], nv)
             work[0, k, i] = work[0, i, k]
-    psd_pinv_solve(work[0], 6, right, 1e-9, work[1], work[2], work[3, 1], s.device.environment)
+    psd_pinv_solve(work[0], 6, right, 1e-9, work[1], work[2], work[3, 1], out)
 
 
 @kernel
