@@ -186,6 +186,9 @@ def table(status: Status, readings: Readings) -> str:
         "compute": ("Tick, p99", f"{status.compute_p99:.0f} µs"),
         "skips": ("Skipped", f"{status.skips}"),
     }
+    if now.lag is not None:  # a mechanism has no depth
+        del cells["depth"]
+        cells["lag"] = ("Display off", f"{1e6 * now.lag:.0f} µm")
     if readings.altered:
         cells["altered"] = ("Limited", f"{readings.altered}")
     if now.bounded:

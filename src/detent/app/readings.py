@@ -30,6 +30,7 @@ class Moment(NamedTuple):
     state: str
     depth: float  # [m]
     bounded: bool  # whether the step bounded a contact's gains
+    lag: float | None = None  # [m] how far a display is from its mechanism, as it sees it
 
 
 class Readings:
@@ -95,7 +96,15 @@ def summary(rows: np.ndarray) -> Moment:
         state=STATES[1] if rows["collisions"].any() else STATES[int(rows["state"][-1])],
         depth=float(max(rows["depth"][-1], 0.0)),
         bounded=bool(rows["bounded"].any()),
+        lag=lag_of(rows),
     )
+
+
+def lag_of(rows: np.ndarray) -> float | None:
+    """[m] how far a display is from its mechanism at most; None where there is no mechanism."""
+    if "tracking_error" not in (rows.dtype.names or ()):
+        return None
+    return float(length(rows["tracking_error"][:, :3]).max())
 
 
 def charted(rows: np.ndarray) -> np.ndarray:
