@@ -422,4 +422,6 @@ def described(plan: Plan) -> dict[str, Any]:
         "constraints": [str(e) for e in m.holonomic] + [str(list(r)) for r in m.pfaffian],
         "constants": {str(k): float(v) for k, v in m.constants.items()},
         "parts": list(m.energies),
+        "start": [float(v) for v in m.start],
+        "start_velocity": [float(v) for v in m.start_velocity],
     }

@@ -125,6 +125,9 @@ class Session:
         _check_type("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
         self.plan: Plan | None = None  # of a mechanism
         if isinstance(world, Mechanism):
+            given = {"contact": contact, "baumgarte": baumgarte, "frozen": frozen or None}
+            for name, value in given.items():
+                _check_type(name, value, type(None), "left out with a Mechanism")
             self.plan = make_plan(world)
             world, coupling = self.plan.world, coupling or Admittance()
             _check_type("coupling", coupling, Admittance, "an Admittance with a Mechanism")

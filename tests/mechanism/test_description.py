@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import sympy as sp
 
-from detent import Mechanism, Session
+from detent import Baumgarte, Contact, Mechanism, Session
 from detent.errors import MechanismError, ParameterError
 from detent.mechanism import BodySpring, Orientation
 from detent.mechanism.build import fingerprint, source_file
@@ -127,3 +129,20 @@ def test_only_an_admittance_couples_a_mechanism() -> None:
 
     with pytest.raises(ParameterError, match="an Admittance with a Mechanism"):
         Session(point(), coupling=FourChannel())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("contact", Contact()), ("baumgarte", Baumgarte()), ("frozen", 0.1)],
+)
+def test_what_a_mechanism_has_not_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"{name} = .* left out with a Mechanism"):
+        Session(point(), **{name: value})  # type: ignore[arg-type]
+
+
+def test_the_documented_mechanism_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "docs/admittance.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    exec(code.group(1), {})
+    assert "e-1" in capsys.readouterr().out  # the constraint's error
