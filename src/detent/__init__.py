@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         VirtualCoupler,
     )
     from detent.errors import DetentError
+    from detent.local.model import LocalModel
+    from detent.local.pace import Pace
     from detent.mechanism import Mechanism
     from detent.record.trace import Trace
     from detent.session import ForcePath, Session
@@ -42,6 +44,8 @@ _HOMES = {
     "ForcePath": "detent.session",
     "Friction": "detent.world.friction",
     "FourChannel": "detent.coupling",
+    "LocalModel": "detent.local.model",
+    "Pace": "detent.local.pace",
     "Mechanism": "detent.mechanism",
     "Session": "detent.session",
     "Shaping": "detent.coupling",
@@ -65,7 +69,9 @@ __all__ = [
     "ForcePath",
     "FourChannel",
     "Friction",
+    "LocalModel",
     "Mechanism",
+    "Pace",
     "Session",
     "Shaping",
     "Topology",

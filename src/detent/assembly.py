@@ -111,6 +111,7 @@ def fill_contact(p: np.ndarray, contact: Contact) -> None:
     p["rezero"] = contact.limit == "rezero"
     p["stiffness"] = contact.stiffness
     p["damping"] = contact.damping
+    p["resultant"] = contact.resultant
     p["restitution"] = contact.restitution
     p["limit_frequency"] = LIMIT_FREQUENCY
     wall, friction = contact.wall, contact.friction

@@ -329,6 +329,14 @@ def play(
     material: Annotated[
         str | None, typer.Option(help="How collisions feel: rubber, wood or metal.")
     ] = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="An engine simulates the world in its own process.")
+    ] = False,
+    engine: Annotated[str, typer.Option(help="mujoco or bullet, with --local.")] = "mujoco",
+    engine_rate: Annotated[float, typer.Option(help="[Hz] of the engine, with --local.")] = 60.0,
+    constraints: Annotated[
+        str, typer.Option(help="static, kinematic or inertial, with --local.")
+    ] = "inertial",
     realtime: Annotated[bool, typer.Option(help="Ask for real-time priority.")] = False,
     seconds: Annotated[float | None, typer.Option(help="[s] Stop by itself after this.")] = None,
     record: Annotated[Path | None, typer.Option(help="Stream the trace into a file.")] = None,
@@ -338,17 +346,21 @@ def play(
 ) -> None:
     """Feel a world live, in the browser; the pointer is the hand."""
     from detent.app.workbench import play as start
+    from detent.checks import positive
     from detent.coupling import Admittance
+    from detent.local import LocalModel, Pace
     from detent.session import Session
     from detent.world.contact import Contact
 
     contact = Contact(stiffness, damping, restitution, material=material)
+    near = LocalModel(constraints=constraints) if local else None
+    pace = Pace(1.0 / positive("engine rate", engine_rate))
     compile_first()
     session = mechanism_session(world, device)
     if session is None:
         opened = open_world(world, tool, held=held)
         coupling = Admittance() if choose_device(device) == "display" else None
-        session = Session(opened, contact, coupling)
+        session = Session(opened, contact, coupling, local=near, engine=engine, pace=pace)
     start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)
 
 

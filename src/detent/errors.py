@@ -47,6 +47,10 @@ class MissingExtraError(DetentError):
         self.feature, self.extra = feature, extra
 
 
+class EngineError(DetentError):
+    """An engine sent what cannot be used, diverged, or could not be started."""
+
+
 class ServoFault(DetentError):
     """The servo stopped with zero force. Carries the last rows before the fault."""
 

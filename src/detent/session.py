@@ -27,10 +27,19 @@ from detent.checks import not_negative, one_of, positive
 from detent.coupling import Admittance, Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
 from detent.devices import AdmittanceDisplay, Inertial
 from detent.devices.protocol import ImpedanceDevice
+from detent.engines import find_engine
+from detent.engines.frame import Frames
+from detent.engines.host import Host
+from detent.engines.lockstep import Lockstep
+from detent.engines.protocol import Task
 from detent.errors import ParameterError, ServoFault, TraceError
 from detent.hands import Guided, Hand, Playback
+from detent.local.model import LocalModel
+from detent.local.pace import Pace
+from detent.local.proxy import cut_to_tool
+from detent.local.records import make_local, state_size, update_size
 from detent.mechanism import Mechanism
-from detent.record.trace import Trace, TraceWriter
+from detent.record.trace import KeptWriter, Trace
 from detent.servo import records
 from detent.servo.admit import ADMIT_ROW, AdmitServo
 from detent.servo.closures import make_closures
@@ -39,7 +48,12 @@ from detent.servo.exchange import make_slot
 from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
 from detent.servo.records import Servo
-from detent.servo.scene import make_arrays, make_scene, never_singular
+from detent.servo.scene import (
+    choose_collision_search,
+    make_arrays,
+    make_scene,
+    never_singular,
+)
 from detent.servo.start import tool_at_start
 from detent.warmup import warm
 from detent.world.baumgarte import Baumgarte
@@ -105,6 +119,10 @@ class Session:
         frozen: [s] for which inertia and directions of constraint are kept, as those of a local
             model are until its next update (Coriolis terms are left out, too); 0 = exact.
         baumgarte: how drift of closed loops is taken back.
+        local: render a local model of what is near the tool, while an engine simulates the
+            world at its own pace; by default the whole world is in the tick.
+        engine: ``"mujoco"``, ``"bullet"``, or a class of your own (`detent.engines.protocol`).
+        pace: when the engine looks and when its updates arrive, in lockstep.
     """
 
     def __init__(
@@ -119,14 +137,18 @@ class Session:
         integrator: str = "symplectic",
         frozen: float = 0.0,
         baumgarte: Baumgarte | None = None,
+        local: LocalModel | None = None,
+        engine: str | type = "mujoco",
+        pace: Pace | None = None,
     ) -> None:
         _check_type("world", world, World | Mechanism, "a World or a Mechanism")
         _check_type("contact", contact, Contact | None, "a Contact")
         _check_type("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
         self.plan: Plan | None = None  # of a mechanism
         if isinstance(world, Mechanism):
-            given = {"contact": contact, "baumgarte": baumgarte, "frozen": frozen or None}
-            for name, value in given.items():
+            given = (contact, baumgarte, frozen or None, local)
+            names = ("contact", "baumgarte", "frozen", "local")
+            for name, value in zip(names, given, strict=True):
                 _check_type(name, value, type(None), "left out with a Mechanism")
             self.plan = make_plan(world)
             world, coupling = self.plan.world, coupling or Admittance()
@@ -145,6 +167,11 @@ class Session:
         self.baumgarte = baumgarte or Baumgarte()
         self.frozen = not_negative("frozen", frozen)
         self.integrator = one_of("integrator", integrator, records.INTEGRATORS)
+        self.local, self.engine, self.pace = local, engine, pace or Pace()
+        _check_type("local", local, LocalModel | None, "a LocalModel")
+        _check_type("pace", self.pace, Pace, "a Pace")
+        self.cut = None if local is None else cut_to_tool(world)
+        check_local(self)
 
     def run(
         self,
@@ -163,13 +190,14 @@ class Session:
         """
         ticks = max(1, round(positive("seconds", seconds) * self.rate))
         ready = self.prepare(hand, self.rate, ring=min(ticks, CHUNK))
+        engine = None if self.local is None else self.play_engine(ready)
         parts = []
         meta = self.describe(hand, self.rate, ready.notes)
         writer = self._writer(record, meta)
         try:
             done = 0
             while done < ticks:
-                batch = advance(ready, hand, done, min(CHUNK, ticks - done))
+                batch = advance(ready, hand, done, min(CHUNK, ticks - done), engine)
                 ready.servo.written[0] = 0
                 parts.append(self._kept(ready.servo.ring[:batch]))
                 done += batch
@@ -182,6 +210,8 @@ class Session:
             if writer is not None:
                 writer.close()
         meta["notes"] = ready.notes + physics_warnings(ready.data)
+        if engine is not None and engine.trouble:
+            meta["notes"].append(f"the engine said: {engine.trouble}")
         return Trace(np.concatenate(parts), meta)
 
     @contextmanager
@@ -203,15 +233,25 @@ class Session:
         rate = positive("rate", rate)
         if isinstance(hand, Guided):
             raise ParameterError("hand", hand, "without a path: live, `Live.pull` moves the target")
-        ready = self.prepare(hand, rate, ring=max(4096, int(rate)))
-        meta = self.describe(hand, rate, ready.notes)
-        writer = self._writer(record, meta)
-        live = Live(ready.servo, ready, rate, realtime, writer, self.tick_cost(hand, rate))
+        cost = self.tick_cost(hand, rate)
+        host = None if self.local is None else self.host_engine()
+        bodies = None if self.cut is None else self.cut.bodies
+        writer = None
         try:
-            live.start()
-            yield live
+            ready = self.prepare(hand, rate, ring=max(4096, int(rate)), host=host)
+            meta = self.describe(hand, rate, ready.notes)
+            writer = self._writer(record, meta)
+            live = Live(ready.servo, ready, rate, realtime, writer, cost, host, bodies)
+            try:
+                if host is not None:
+                    host.start()
+                live.start()
+                yield live
+            finally:
+                live.stop()
         finally:
-            live.stop()
+            if host is not None:
+                host.stop()
             if writer is not None:
                 writer.close()
         raise_fault(ready.servo, self._kept(live.recent()))
@@ -219,6 +259,31 @@ class Session:
             raise TraceError(
                 f"recording to {record} stopped: {live.sink_error}"
             ) from live.sink_error
+
+    @property
+    def exchanges_forces(self) -> bool:
+        """Whether objects in the engine get the forces of the local model."""
+        return self.local is not None and self.local.constraints == "inertial"
+
+    def task(self) -> Task:
+        """What an engine of this session is made for."""
+        assert self.local is not None and self.cut is not None
+        return Task(self.world, self.cut, self.local, self.contact)
+
+    def host_engine(self) -> Host:
+        """The engine in a process of its own, not yet started."""
+        task = self.task()
+        tool = task.cut.world
+        size = state_size(tool.model, self.exchanges_forces)
+        state = np.zeros(size // 8)
+        state[1 : 1 + tool.model.nq + tool.model.nv] = np.concatenate([tool.qpos, tool.qvel])
+        return Host(task, self.engine, self.pace.period, state)
+
+    def play_engine(self, ready: Prepared) -> Lockstep:
+        """The engine in virtual time, beside a servo that is ready."""
+        task = self.task()
+        frames = Frames(find_engine(self.engine)(task), task)
+        return Lockstep(frames, self.pace, ready.servo, ready.rate)
 
     def tick_cost(self, hand: Hand | None, rate: float) -> float:
         """The 99 % cost of a tick at the start, with a collision of 16 contacts in it [ns]."""
@@ -274,14 +339,22 @@ class Session:
             out[name] = _plain(getattr(self, name))
         if self.plan is not None:
             out["mechanism"] = described(self.plan)
+        if self.local is not None:
+            engine = self.engine if isinstance(self.engine, str) else self.engine.__name__
+            out |= {"local": _plain(self.local), "engine": engine, "pace": _plain(self.pace)}
         if hand is not None:
             out["hand"] = _plain(hand)
         return out
 
     def holding(self, held: str, qpos: np.ndarray, qvel: np.ndarray) -> Session:
         """The same session with the hand at another link, going on from a configuration."""
-        other = copy.copy(self)
-        other.world = self.world.holding(held).placed(qpos, qvel)
+        other, world = copy.copy(self), self.world.holding(held)
+        if self.cut is not None:  # the servo knows the tool only
+            whole = world.qpos.copy(), world.qvel.copy()
+            whole[0][self.cut.qpos], whole[1][self.cut.qvel] = qpos, qvel
+            qpos, qvel = whole
+        other.world = world.placed(qpos, qvel)
+        other.cut = None if self.cut is None else cut_to_tool(other.world)
         return other
 
     def changed(self, **contact: Any) -> Session:
@@ -295,9 +368,11 @@ class Session:
         """Check the start and compile what a live run calls, before it is needed."""
         warm(self.allocate(None, positive("rate", rate), ring=1).servo)
 
-    def prepare(self, hand: Hand | None, rate: float, ring: int) -> Prepared:
+    def prepare(
+        self, hand: Hand | None, rate: float, ring: int, host: Host | None = None
+    ) -> Prepared:
         """A servo that is ready to run: allocated, filled, compiled."""
-        ready = self.allocate(hand, rate, ring)
+        ready = self.allocate(hand, rate, ring, host)
         warm(ready.servo)
         return ready
 
@@ -310,21 +385,25 @@ class Session:
         )
         return Prepared(servo, plan.world.model, mujoco.MjData(plan.world.model), rate, notes)
 
-    def allocate(self, hand: Hand | None, rate: float, ring: int) -> Prepared:
-        """Allocate and fill everything that a tick works on."""
+    def allocate(
+        self, hand: Hand | None, rate: float, ring: int, host: Host | None = None
+    ) -> Prepared:
+        """Allocate and fill everything that a tick works on; slots to an engine are its host's."""
         if self.plan is not None:
             return self._allocate_mechanism(self.plan, hand, rate, ring)
-        model = copy.deepcopy(self.world.model)
+        world = self.world if self.cut is None else self.cut.world
+        model = copy.deepcopy(world.model)
         if self.contact.mode == "rigid":
             moving = model.body_treeid[model.geom_bodyid] >= 0
             model.geom_gap[moving] = np.maximum(model.geom_gap[moving], RIGID_GAP)
             model.pair_gap[:] = np.maximum(model.pair_gap, RIGID_GAP)
+        choose_collision_search(model)
         data = mujoco.MjData(model)
-        data.qpos[:] = self.world.qpos
-        data.qvel[:] = self.world.qvel
-        data.ctrl[:] = self.world.ctrl
+        data.qpos[:] = world.qpos
+        data.qvel[:] = world.qvel
+        data.ctrl[:] = world.ctrl
         closures = make_closures(model)
-        start = tool_at_start(self.world, model, data)
+        start = tool_at_start(world, model, data)
         motion, rows, work, device, clock = make_arrays(model, CAPACITY, len(closures.h))
         p = np.zeros(1, records.PARAMETERS)
         notes: list[str] = []
@@ -339,6 +418,8 @@ class Session:
         fill_coupling(p, self.coupling, start, device, notes)
         fill_hand(p, hand)
         self.force_path.fill(p)
+        if self.local is not None:
+            self.local.fill(p)
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         target = np.concatenate([device.position, device.quaternion])
         aim(target, hand)
@@ -349,16 +430,23 @@ class Session:
             fill_display(
                 display, self.device, self.coupling, device, start.mobility, 1.0 / rate, notes
             )
-        nowhere = never_singular(self.world, start, device.mask)
-        scene = make_scene(self.world, model, data, nowhere)
+        nowhere = never_singular(world, start, device.mask)
+        scene = make_scene(world, model, data, nowhere)
         poses = np.zeros((model.nbody, 7))
         rows_ring = np.zeros(ring, records.ROW)
+        state = np.zeros(1 + model.nq + 2 * model.nv)
+        if host is not None:
+            updates, states = host.shared.updates, host.shared.states
+        else:
+            updates = make_slot(update_size())
+            states = make_slot(state_size(model, self.exchanges_forces))
         servo = Servo(
             scene=scene,
             motion=motion,
             rows=rows,
             work=work,
             closures=closures,
+            local=make_local(self.local is not None, CAPACITY, model.nv, updates.buffers),
             device=device,
             display=display,
             clock=clock,
@@ -371,6 +459,10 @@ class Session:
             pose_bytes=poses.reshape(-1).view(np.uint8),
             commands=make_slot(p.nbytes),
             targets=make_slot(target.nbytes),
+            updates=updates,
+            states=states,
+            state=state,
+            state_bytes=state.view(np.uint8),
             views=make_slot(poses.nbytes + records.ROW.itemsize),
             ring=rows_ring,
             ring_bytes=rows_ring.view(np.uint8).reshape(ring, -1),
@@ -378,24 +470,6 @@ class Session:
             stages=np.zeros(records.STAGES, np.int64),
         )
         return Prepared(servo, model, data, rate, notes)
-
-
-class KeptWriter(TraceWriter):
-    """Writes rows as a trace keeps them."""
-
-    def __init__(
-        self,
-        path: str | Path,
-        meta: dict[str, Any],
-        dtype: np.dtype,
-        keep: Callable[[np.ndarray], np.ndarray],
-    ) -> None:
-        super().__init__(path, meta, dtype)
-        self._keep = keep
-
-    def append(self, rows: np.ndarray) -> None:
-        """Write a batch of raw rows."""
-        super().append(self._keep(rows))
 
 
 def check_coupling(contact: Contact, coupling: Coupling) -> None:
@@ -409,6 +483,18 @@ def check_coupling(contact: Contact, coupling: Coupling) -> None:
         raise ParameterError("friction law", contact.friction.law, allowed)
 
 
+def check_local(session: Session) -> None:
+    """What a local model cannot do."""
+    if session.local is None:
+        return
+    if session.contact.mode == "rigid":
+        allowed = "impulse or penalty with a local model, whose constraints come and go"
+        raise ParameterError("contact mode", session.contact.mode, allowed)
+    if session.frozen:
+        raise ParameterError("frozen", session.frozen, "0 with a local model: LocalModel(frozen=…)")
+    find_engine(session.engine)
+
+
 def _check_type(name: str, value: object, kind: Any, allowed: str) -> None:
     if not isinstance(value, kind):
         raise ParameterError(name, value, allowed)
@@ -420,7 +506,22 @@ def _plain(part: Any) -> dict[str, Any]:
     return {"type": type(part).__name__} | (asdict(part) if is_dataclass(part) else {})  # type: ignore[arg-type]
 
 
-def advance(ready: Prepared, hand: Hand | None, done: int, ticks: int) -> int:
+def advance(
+    ready: Prepared, hand: Hand | None, done: int, ticks: int, engine: Lockstep | None = None
+) -> int:
+    """Tick in lockstep, with an engine that acts when it is due; how many ticks were done."""
+    if engine is None:
+        return advance_alone(ready, hand, done, ticks)
+    gone = 0
+    while gone < ticks:
+        due = engine.until_event(done + gone)
+        gone += advance_alone(ready, hand, done + gone, min(due, ticks - gone))
+        if ready.servo.clock.counts[records.FAULT] != records.NO_FAULT:
+            break
+    return gone
+
+
+def advance_alone(ready: Prepared, hand: Hand | None, done: int, ticks: int) -> int:
     """Tick in lockstep, a guided hand with a new target at each; how many ticks were done."""
     if not isinstance(hand, Guided):
         return run_lockstep(ready.servo, ticks)

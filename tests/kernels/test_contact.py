@@ -9,6 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from detent import Contact, World
 from detent.kernels.contact import (
+    exit_of_bounds,
     exit_of_box,
     exit_of_plane,
     group_root,
@@ -176,16 +177,21 @@ def test_inside_a_box_is_what_its_local_coordinates_say() -> None:
         R, centre, half = random_rotation(), RNG.standard_normal(3), RNG.uniform(0.1, 1, 3)
         local = RNG.uniform(-1.5, 1.5, 3) * half
         inside = bool((np.abs(local) <= half).all())
-        assert in_box(centre + R @ local, centre, R.ravel(), half) == inside
+        assert in_box(tuple(centre + R @ local), centre, R.ravel(), half) == inside
 
 
 def test_the_way_out_of_a_box_is_the_nearest_face_not_against_the_normal() -> None:
-    out = np.zeros(3)
-    for _ in range(300):
+    for trial in range(600):
         R, centre, half = random_rotation(), RNG.standard_normal(3), RNG.uniform(0.1, 1, 3)
         local = RNG.uniform(-0.99, 0.99, 3) * half
-        along = R @ np.eye(3)[RNG.integers(3)] * RNG.choice([-1.0, 1.0])
-        depth = exit_of_box(centre + R @ local, along, centre, R.ravel(), half, 1e-6, out)
+        way = np.eye(3)[RNG.integers(3)] * RNG.choice([-1.0, 1.0])
+        if trial % 2:
+            p, along = tuple(centre + R @ local), R @ way
+            depth, out = exit_of_box(p, tuple(along), centre, R.ravel(), half, 1e-6)
+        else:  # an upright one
+            R, along, p = np.eye(3), way, tuple(centre + local)
+            bounds = np.concatenate([centre - half, centre + half])
+            depth, out = exit_of_bounds(p, tuple(along), bounds)
         ways = {
             (axis, sign): half[axis] - sign * local[axis]
             for axis in range(3)
@@ -195,14 +201,14 @@ def test_the_way_out_of_a_box_is_the_nearest_face_not_against_the_normal() -> No
         axis, sign = min(ways, key=lambda way: ways[way])
         assert depth == pytest.approx(ways[axis, sign], abs=1e-12)
         np.testing.assert_allclose(out, sign * R[:, axis], atol=1e-12)
-        left = centre + R @ local + (depth + 1e-9) * out
-        assert not in_box(left, centre, R.ravel(), half)
+        left = np.array(p) + (depth + 1e-9) * np.array(out)
+        assert not in_box(tuple(left), centre, R.ravel(), half)
 
 
 def test_outside_there_is_no_way_out() -> None:
-    out, R = np.zeros(3), np.eye(3).ravel()
-    up = np.array([0.0, 0.0, 1.0])
-    assert exit_of_box(np.array([0, 0, 1.1]), up, np.zeros(3), R, np.ones(3), 1e-6, out) < 0
-    assert exit_of_plane(np.array([0, 0, 0.1]), np.zeros(3), R, 1e-6, out) < 0
-    assert exit_of_plane(np.array([5, 5, -0.1]), np.zeros(3), R, 1e-6, out) == pytest.approx(0.1)
-    np.testing.assert_array_equal(out, up)
+    R, up = np.eye(3).ravel(), (0.0, 0.0, 1.0)
+    assert exit_of_box((0.0, 0.0, 1.1), up, np.zeros(3), R, np.ones(3), 1e-6)[0] < 0
+    assert exit_of_plane((0.0, 0.0, 0.1), np.zeros(3), R, 1e-6)[0] < 0
+    depth, way = exit_of_plane((5.0, 5.0, -0.1), np.zeros(3), R, 1e-6)
+    assert depth == pytest.approx(0.1)
+    assert way == up

@@ -311,6 +311,54 @@ def test_full_rank_is_seen_without_the_spectrum(sigma: list[float], whole: bool)
     assert hand.whole == whole
 
 
+def test_directions_that_the_build_takes_away_need_no_spectrum() -> None:
+    """In every frame and unit; the wrench of the thesis, the null space by SciPy."""
+    plain, drawn = 0, 0
+    for D, rank, hand in hands(21, MANY // 2):
+        if not 0 < rank < hand.k:
+            continue
+        X = np.diag(10.0 ** np.random.default_rng(rank).uniform(-2, 2, hand.k))
+        other = hand.seen_in(X)
+        assert hand.weigh(rank) == other.weigh(rank) == rank
+        drawn += 1
+        if not (hand.work.lost[0] and other.work.lost[0]):
+            continue
+        plain += 1
+        assert hand.work.lost[0] == hand.k - rank
+        inverse = hand.inverse()
+        assert apart(inverse, literal_inverse(hand.J, D, hand.M, rank)) < 1e-10
+        assert apart(other.inverse() @ X, inverse) < 1e-9
+        N = hand.directions()
+        assert same_span(N, null_space(hand.J.T, rcond=1e-6))
+        gram = N.T @ np.linalg.solve(hand.M, N)
+        np.testing.assert_allclose(gram, np.eye(hand.k - rank), atol=1e-11)
+    assert plain > 0.9 * drawn
+
+
+@pytest.mark.parametrize(
+    ("s", "previous", "rank", "plain"),
+    [
+        ([1.0, 0.5, 0.3, 0.0], 3, 3, True),
+        ([1.0, 0.5, 0.3, 1e-4], 3, 3, False),  # lost, but not by round-off
+        ([1.0, 0.5, 0.3, 0.015], 3, 3, False),  # in the band of the hysteresis
+        ([1.0, 0.5, 0.3, 0.05], 3, 4, False),  # found again
+        ([1.0, 0.5, 0.015, 0.0], 3, 3, False),  # one more is about to be lost
+        ([1.0, 0.5, 0.0, 0.0], 3, 2, False),  # one more is
+        ([1.0, 0.5, 0.0, 0.0], 1, 2, False),
+    ],
+)
+def test_a_loss_that_is_not_plain_is_left_to_the_spectrum(
+    s: list[float], previous: int, rank: int, plain: bool
+) -> None:
+    rng = np.random.default_rng(22)
+    U, V = Rotation.random(2, rng=rng).as_matrix()
+    left, right = np.eye(4), np.eye(4)
+    left[:3, :3], right[1:, 1:] = U, V
+    hand = Hand(np.eye(4), left @ right @ np.diag(s), np.eye(4))
+    assert hand.weigh(previous) == rank
+    assert bool(hand.work.lost[0]) == plain
+
+
 @cache
 def linkage() -> tuple[mujoco.MjModel, mujoco.MjData]:
     """The planar linkage of TH 5.3: three links of 0.2 m."""

@@ -352,3 +352,28 @@ def test_the_tools_contacts_are_kept_when_there_are_too_many() -> None:
     assert (rows["dropped"] == 160 - 128).all()
     assert (rows["contacts"] == 4).all()
     assert rows["depth"][-1] == pytest.approx(9.81 / 16000, rel=0.05)
+
+
+@pytest.mark.parametrize("contacts", [3, 4, 9, 25])
+def test_resultant_stiffness_does_not_count_contacts(contacts: int) -> None:
+    """B9: pressed with F, a face sinks by F/K, on however many points it stands."""
+    side = round(contacts**0.5)
+    spots = [(0.0, 0.0), (0.04, 0.0), (0.0, 0.04)]
+    if contacts > 3:
+        spots = [(0.02 * i, 0.02 * j) for i in range(side) for j in range(side)]
+    middle = np.mean(spots, axis=0)
+    balls = "".join(f'<geom size="0.005" pos="{x} {y} 0"/>' for x, y in spots)
+    world = World.from_string(
+        scene(
+            '<geom type="plane" size="1 1 0.1"/><body name="tool" pos="0 0 0.005"><freejoint/>'
+            f'<inertial pos="{middle[0]} {middle[1]} 0" mass="2" diaginertia="0.01 0.01 0.01"/>'
+            f"{balls}</body>"
+        ),
+        tool="tool",
+    )
+    for resultant, stiffness in ((True, 4000.0), (False, contacts * 4000.0)):
+        contact = Contact(4000.0, 60.0, mode="penalty", resultant=resultant)
+        ready = start(loose(world, contact), Constant((0.0, 0.0, -2.0)))
+        rows = advance(ready, 3000)
+        assert rows["contacts"][-1] == contacts
+        assert rows["depth"][-1] == pytest.approx(2.0 / stiffness, rel=1e-3)

@@ -162,7 +162,7 @@ def look(ready: Prepared, qpos: Sequence[float]) -> dict[float, float]:
     servo = ready.servo
     servo.scene.qpos[:] = qpos
     run_stage(servo, STAGE_SENSE)
-    recall(servo.scene, servo.rows)
+    recall(servo.scene, servo.rows, True)
     out = {}
     for r in range(servo.rows.tally[0]):
         side = 1 if servo.rows.tree[r, 1] >= 0 else 0
@@ -178,7 +178,7 @@ def tag(ready: Prepared) -> None:
         if rows.memory[r, TAG] == 0.0:
             taken += 1.0
             rows.memory[r, TAG] = taken
-    remember(rows, 0.0)
+    remember(rows, 0.0, True)
 
 
 def test_a_new_contact_has_no_history() -> None:
@@ -262,3 +262,27 @@ def test_a_rolling_ball_does_not_confuse_two_walls() -> None:
             model.geom(int(rows.geom[r, 0])).name: float(rows.memory[r, TAG]) for r in range(2)
         }
     assert sorted(memories.values()) == [1.0, 2.0]
+
+
+# --- the search for contacts
+
+
+@pytest.mark.parametrize(("studs", "direct"), [(1, True), (64, True), (65, False)])
+def test_few_geoms_are_tested_pair_by_pair_with_the_same_contacts(studs: int, direct: bool) -> None:
+    rng = np.random.default_rng(studs)
+    places = rng.uniform(-0.1, 0.1, (studs, 2))
+    floor = "".join(f'<geom type="sphere" size=".05" pos="{x} {y} 0"/>' for x, y in places)
+    body = '<body name="slab" pos="0 0 .055"><freejoint/><geom type="box" size=".1 .1 .01"/></body>'
+    world = World.from_string(scene(floor + body))
+    model, data = (ready := start(loose(world))).model, ready.data
+    flag = int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+    assert bool(model.opt.disableflags & flag) == direct
+    assert not world.model.opt.disableflags & flag
+    found = []
+    for _ in range(2):
+        mujoco.mj_forward(model, data)
+        contacts = np.column_stack([data.contact.geom, data.contact.dist])
+        found.append(sorted(contacts.tolist()))
+        model.opt.disableflags ^= flag
+    assert len(found[0]) >= studs
+    assert found[0] == found[1]

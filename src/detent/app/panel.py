@@ -13,6 +13,7 @@ from detent.app.charts import Charts
 from detent.app.pull import Pull
 from detent.app.readings import Readings
 from detent.assembly import fill_contact, fill_hand, least_rate
+from detent.engines.host import EngineStatus
 from detent.hands import Impedance
 from detent.servo.live import Live, Status
 from detent.servo.records import DIRECT, FOUR_CHANNEL
@@ -87,7 +88,8 @@ class Panel:
         if self._pull.scripted != self._said_scripted:  # or a click may be undone
             self._said_scripted = self._pull.scripted
             self._scripted.value = self._said_scripted  # type: ignore[misc]  # it has a setter
-        self._table.content = table(self._live.status(), self._readings)
+        engine = None if self._live.engine is None else self._live.engine.status()
+        self._table.content = table(self._live.status(), self._readings, engine)
         self._charts.refresh()
 
     def _add_hand(self, gui: viser.GuiApi) -> viser.GuiCheckboxHandle:
@@ -168,7 +170,7 @@ class Panel:
         self._live.command(parameters)
 
 
-def table(status: Status, readings: Readings) -> str:
+def table(status: Status, readings: Readings, engine: EngineStatus | None = None) -> str:
     """The numbers of the servo as an HTML table; ``data-name`` names each for programs."""
     now = readings.moment
     force, hand = np.linalg.norm(now.environment), np.linalg.norm(now.hand)
@@ -189,6 +191,11 @@ def table(status: Status, readings: Readings) -> str:
     if now.lag is not None:  # a mechanism has no depth
         del cells["depth"]
         cells["lag"] = ("Display off", f"{1e6 * now.lag:.0f} µm")
+    if engine is not None:
+        cells["engine"] = ("Engine", f"{engine.rate:.0f} Hz")
+        cells["age"] = ("Update age", f"{1e3 * now.age:.0f} ms")
+        cells["local"] = ("Near", f"{now.near}")
+        cells["trust"] = ("Trust", f"{100 * now.trust:.0f} %")
     if readings.altered:
         cells["altered"] = ("Limited", f"{readings.altered}")
     if now.bounded:

@@ -31,6 +31,9 @@ class Moment(NamedTuple):
     depth: float  # [m]
     bounded: bool  # whether the step bounded a contact's gains
     lag: float | None = None  # [m] how far a display is from its mechanism, as it sees it
+    near: int = 0  # constraints of a local model
+    age: float = 0.0  # [s] of its newest update, at most
+    trust: float = 1.0  # [-] how much of it is rendered, at least
 
 
 class Readings:
@@ -97,6 +100,9 @@ def summary(rows: np.ndarray) -> Moment:
         depth=float(max(rows["depth"][-1], 0.0)),
         bounded=bool(rows["bounded"].any()),
         lag=lag_of(rows),
+        near=int(rows["local"][-1]),
+        age=float(rows["age"].max()),
+        trust=float(rows["trust"].min()),
     )
 
 

@@ -36,7 +36,7 @@ class StatusLine:
         if now < self._due:
             return
         self._due = now + self._every
-        current = line(live.status(), readings)
+        current = line(live.status(), readings) + engine_text(live)
         if self._in_place:
             print(f"\r\x1b[2K{current}", end="", file=self._out, flush=True)
         else:
@@ -54,6 +54,15 @@ def line(status: Status, readings: Readings) -> str:
     force = float(np.linalg.norm(now.environment))
     contacts = f"{now.contacts} contact{'' if now.contacts == 1 else 's'}"
     return f"{_timing(status)} · {contacts} · {force:5.1f} N"
+
+
+def engine_text(live: Live) -> str:
+    """How the engine is doing, if there is one."""
+    if live.engine is None:
+        return ""
+    engine = live.engine.status()
+    restarted = f", started {engine.restarts + 1} times" if engine.restarts else ""
+    return f" · engine {engine.rate:.0f} Hz{restarted}"
 
 
 def last_line(status: Status, readings: Readings) -> str:

@@ -7,6 +7,7 @@ from detent.bench.contacts import bench_contacts, bench_friction
 from detent.bench.impulse import bench_impulses
 from detent.bench.linkage import bench_linkage
 from detent.bench.live import bench_live
+from detent.bench.local import bench_local
 from detent.bench.memory import bench_memory
 from detent.bench.rounds import Numbers, Progress
 from detent.bench.start import bench_start
@@ -17,7 +18,8 @@ __all__ = ["run_bench"]
 # The live part comes last: it locks the memory, and then growth could not be seen.
 PARTS = (
     *(bench_tick, bench_contacts, bench_friction, bench_impulses, bench_linkage),
-    *(bench_admittance, bench_mechanism, bench_lockstep, bench_start, bench_memory),
+    *(bench_local, bench_admittance, bench_mechanism),
+    *(bench_lockstep, bench_start, bench_memory),
 )
 LIVE_SHARE = 0.6  # of the time that all measurements take
 

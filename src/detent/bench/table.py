@@ -34,6 +34,8 @@ BARS: dict[str, tuple[str, float]] = {
     "mechanism_allocations": ("=", 0.0),
     "mechanism_new_s": ("≤", 30.0),
     "mechanism_cached_s": ("≤", 1.0),
+    "local_over_whole": ("≤", 0.6),
+    "merge_over_tick": ("≤", 1.0),
     "lockstep_times_real_time": ("≥", 200.0),
     "import_s": ("≤", 1.0),
     "warm_first_tick_s": ("≤", 2.0),

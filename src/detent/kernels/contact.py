@@ -6,9 +6,12 @@ when the bodies approach, and a positive force pushes them apart.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from detent.kernels.jit import kernel
+from detent.kernels.vectors import Triple, inner
 
 GEOM_PLANE, GEOM_BOX = 0, 6  # mjtGeom
 CREEP = 1e-4  # [m/s] slower contacts do not collide
@@ -87,79 +90,83 @@ def gain_scale(rate: float, step_power: float, most: float) -> float:
 
 
 @kernel
-def in_box(p: np.ndarray, centre: np.ndarray, R: np.ndarray, half: np.ndarray) -> bool:
+def column(R: np.ndarray, axis: int) -> Triple:
+    """An axis of a frame (R row-major 9)."""
+    return R[axis], R[3 + axis], R[6 + axis]
+
+
+@kernel
+def in_box(p: Triple, centre: np.ndarray, R: np.ndarray, half: np.ndarray) -> bool:
     """Whether the point lies inside the box (R row-major 9)."""
+    x = (p[0] - centre[0], p[1] - centre[1], p[2] - centre[2])
     for axis in range(3):
-        local = 0.0
-        for k in range(3):
-            local += R[3 * k + axis] * (p[k] - centre[k])
-        if local > half[axis] or local < -half[axis]:
+        if abs(inner(column(R, axis), x)) > half[axis]:
             return False
     return True
 
 
 @kernel
-def within(p: np.ndarray, bounds: np.ndarray, tolerance: float) -> bool:
+def within(p: Triple, bounds: np.ndarray, tolerance: float) -> bool:
     """Whether the point lies between the lower and upper bounds (6) of an upright box."""
-    for k in range(3):
-        if p[k] < bounds[k] - tolerance or p[k] > bounds[3 + k] + tolerance:
-            return False
-    return True
+    x = bounds[0] - tolerance <= p[0] <= bounds[3] + tolerance
+    y = bounds[1] - tolerance <= p[1] <= bounds[4] + tolerance
+    z = bounds[2] - tolerance <= p[2] <= bounds[5] + tolerance
+    return x and y and z
 
 
 @kernel
-def exit_of_bounds(p: np.ndarray, along: np.ndarray, bounds: np.ndarray, out: np.ndarray) -> float:
+def _nearer_end(x: float, along: float, low: float, high: float) -> tuple[float, float]:
+    """How far the nearer end of a range is that does not lie against *along*, and which way."""
+    up = high - x if along > -0.5 else math.inf
+    down = x - low if along < 0.5 else math.inf
+    return (up, 1.0) if up <= down else (down, -1.0)
+
+
+@kernel
+def exit_of_bounds(p: Triple, along: Triple, bounds: np.ndarray) -> tuple[float, Triple]:
     """`exit_of_box` of a point that is `within` an upright box."""
-    best, side, towards = 1e30, 0, 1.0
-    for axis in range(3):
-        if along[axis] > -0.5 and bounds[3 + axis] - p[axis] < best:
-            best, side, towards = bounds[3 + axis] - p[axis], axis, 1.0
-        if along[axis] < 0.5 and p[axis] - bounds[axis] < best:
-            best, side, towards = p[axis] - bounds[axis], axis, -1.0
-    for k in range(3):
-        out[k] = 0.0
-    out[side] = towards
-    return max(best, 0.0)
+    x, to_x = _nearer_end(p[0], along[0], bounds[0], bounds[3])
+    y, to_y = _nearer_end(p[1], along[1], bounds[1], bounds[4])
+    z, to_z = _nearer_end(p[2], along[2], bounds[2], bounds[5])
+    if x <= y and x <= z:
+        return max(x, 0.0), (to_x, 0.0, 0.0)
+    if y <= z:
+        return max(y, 0.0), (0.0, to_y, 0.0)
+    return max(z, 0.0), (0.0, 0.0, to_z)
 
 
 @kernel
 def exit_of_box(
-    p: np.ndarray,
-    along: np.ndarray,
+    p: Triple,
+    along: Triple,
     centre: np.ndarray,
     R: np.ndarray,
     half: np.ndarray,
     tolerance: float,
-    out: np.ndarray,
-) -> float:
+) -> tuple[float, Triple]:
     """The nearest way out of a box that does not lead against *along*.
 
-    Returns the depth, negative if the point is outside by more than the tolerance; *out*
-    is the unit direction.
+    Returns the depth, negative if the point is outside by more than the tolerance, and the
+    unit direction.
     """
-    x, y, z = p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]
-    best, side, towards = 1e30, 0, 1.0
+    x = (p[0] - centre[0], p[1] - centre[1], p[2] - centre[2])
+    best, way = math.inf, along
     for axis in range(3):
-        local = R[axis] * x + R[3 + axis] * y + R[6 + axis] * z
+        e = column(R, axis)
+        local = inner(e, x)
         if abs(local) > half[axis] + tolerance:
-            return -1.0
-        facing = R[axis] * along[0] + R[3 + axis] * along[1] + R[6 + axis] * along[2]
-        if facing > -0.5 and half[axis] - local < best:
-            best, side, towards = half[axis] - local, axis, 1.0
-        if facing < 0.5 and half[axis] + local < best:
-            best, side, towards = half[axis] + local, axis, -1.0
-    for k in range(3):
-        out[k] = towards * R[3 * k + side]
-    return max(best, 0.0)
+            return -1.0, along
+        depth, towards = _nearer_end(local, inner(e, along), -half[axis], half[axis])
+        if depth < best:
+            best, way = depth, (towards * e[0], towards * e[1], towards * e[2])
+    return max(best, 0.0), way
 
 
 @kernel
 def exit_of_plane(
-    p: np.ndarray, centre: np.ndarray, R: np.ndarray, tolerance: float, out: np.ndarray
-) -> float:
-    """The way out of a half-space; returns the depth, negative if outside by the tolerance."""
-    depth = 0.0
-    for k in range(3):
-        out[k] = R[3 * k + 2]
-        depth -= out[k] * (p[k] - centre[k])
-    return -1.0 if depth < -tolerance else max(depth, 0.0)
+    p: Triple, centre: np.ndarray, R: np.ndarray, tolerance: float
+) -> tuple[float, Triple]:
+    """The way out of a half-space: the depth, negative if outside by the tolerance, and where."""
+    way = column(R, 2)
+    depth = -inner(way, (p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]))
+    return (-1.0 if depth < -tolerance else max(depth, 0.0)), way

@@ -30,13 +30,15 @@ import math
 import numpy as np
 
 from detent.kernels.jit import kernel
-from detent.kernels.vectors import clear_vector, dot
+from detent.kernels.vectors import clear_vector
 
 NONE, RESET_INTEGRATOR, NAHVI, DAHL, CLASSICAL = range(5)
 LAWS = ("none", "reset-integrator", "nahvi", "dahl", "classical")
 
 SYMMETRIC, EQ_4_8 = range(2)
 DEADBANDS = ("symmetric", "eq4.8")
+
+Vector = tuple[float, float, float]
 
 MEMORY = 5  # floats per contact
 MOST_STIFFNESS = 0.25  # K g T² that a fixed step holds with margin
@@ -80,83 +82,148 @@ def friction_force(
     if law == NONE or f_n * mu_k * mobility <= 0.0:
         clear_vector(memory)
         return 0
-    along = dot(memory, n, 3)
-    for k in range(3):  # into the present tangent plane, which can only shorten the bond
-        memory[k] -= along * n[k]
-    if law == CLASSICAL:
-        _classical(v_t, mu_k * f_n, mu_s * f_n, mobility * step, v_min, memory, out)
-        return 0
-    limit = (mu_k if law == DAHL else mu_s) * f_n
-    wanted = breakaway * mu_s / mu_k if law == NAHVI else breakaway
-    reach = max(wanted, limit * mobility * step * step / MOST_STIFFNESS)
-    _carry_bond(limit, memory)
-    if law == RESET_INTEGRATOR:
-        beta = _stick_damping(damping, mu_k * f_n / reach, mobility, step)
-        if deadband == EQ_4_8 and _points_back(memory):
-            _literal_bond(v_t, mu_k * f_n, limit, beta, v_min, step / reach, memory, out)
-        else:
-            _reset_integrator(v_t, mu_k * f_n, limit, beta, v_min, step / reach, memory, out)
-    elif law == NAHVI:
-        _nahvi(v_t, mu_k / mu_s, limit, v_min, step / reach, memory, out)
+    load = f_n * mobility
+    travel, free = bond_travel(law, load, step, mu_s, mu_k, breakaway)
+    beta = stick_damping(damping, mu_k * travel / step, load, f_n, step)
+    limit, slips, before = most_friction(law, mu_s, mu_k) * f_n, memory[3], memory[4]
+    v, bond = (v_t[0], v_t[1], v_t[2]), (memory[0], memory[1], memory[2])
+    u = carry_bond(law, (n[0], n[1], n[2]), limit, bond, slips, before)
+    if law == RESET_INTEGRATOR and deadband == SYMMETRIC:
+        u, slips, f = reset_integrator(v, mu_k * f_n, limit, beta, v_min, travel, u, slips)
     else:
-        _dahl(v_t, limit, step / reach, memory, out)
-    return 1 if reach > wanted else 0
-
-
-@kernel
-def _carry_bond(limit: float, memory: np.ndarray) -> None:
-    """Bring the bond of the last tick to the present normal force."""
-    if memory[3] == 0.0 and memory[4] > 0.0:
-        keep = min(memory[4] / limit, MOST_RELIEF)
-        for k in range(3):
-            memory[k] *= keep
-    memory[4] = limit
-
-
-@kernel
-def _stretch_bond(v_t: np.ndarray, travel: float, memory: np.ndarray) -> None:
-    r"""Integrate the strain, and return it to the unit ball; it slips if it had left that.
-
-    .. math:: u \leftarrow \frac{u'}{\max(1, \|u'\|)}, \quad u' = u + T v_t / z_0
-    """
-    squared = 0.0
+        u, slips, f = other_bond(
+            law, v, mu_k * f_n, limit, beta, v_min, travel, mobility * step, u, slips, before
+        )
     for k in range(3):
-        memory[k] += travel * v_t[k]
-        squared += memory[k] * memory[k]
-    if squared >= 1.0:
-        memory[3] = 1.0
-        shrink = 1.0 / math.sqrt(squared)
-        for k in range(3):
-            memory[k] *= shrink
+        memory[k], out[k] = u[k], f[k]
+    memory[3], memory[4] = slips, limit
+    return 0 if free or law == CLASSICAL else 1
 
 
 @kernel
-def _stick_damping(damping: float, stiffness: float, mobility: float, step: float) -> float:
+def most_friction(law: int, mu_s: float, mu_k: float) -> float:
+    """The coefficient at which a bond breaks."""
+    return mu_k if law == DAHL else mu_s
+
+
+@kernel
+def bond_travel(
+    law: int, load: float, step: float, mu_s: float, mu_k: float, breakaway: float
+) -> tuple[float, bool]:
+    r"""How far a bond stretches per velocity, over its breaking strain [s/m]; if that is free.
+
+    .. math:: \frac{T}{z_0}, \qquad z_0 \ge \frac{\mu_s f_n g T^2}{1/4}
+
+    ``load`` is f_n g, the same for all contacts that slide together.
+    """
+    wanted = breakaway * mu_s / mu_k if law == NAHVI else breakaway
+    least = most_friction(law, mu_s, mu_k) * load * step * step / MOST_STIFFNESS
+    return step / max(wanted, least), least <= wanted
+
+
+@kernel
+def stick_damping(damping: float, stiffness: float, load: float, f_n: float, step: float) -> float:
     r"""β of the stick state, as the step can take it [N·s/m].
 
     .. math:: \beta = 2 \zeta \sqrt{K_r / g}, \qquad \beta_T = \frac{\beta}{1 + \beta T g}
 
     A positive ``damping`` is β itself, a negative one −ζ (ζ = 1 is TH's "critical" 118 with
     two contacts, though it counts K_r and not the stick stiffness (1+a)K_r: errata B2).
-    The second form is the implicit step, stable for any β.
+    The second form is the implicit step, stable for any β. With a ratio β is in proportion to
+    the normal force; ``stiffness`` is K_r/f_n, and ``load`` f_n g.
     """
-    beta = damping
     if damping < 0.0:
-        beta = -2.0 * damping * math.sqrt(stiffness / mobility)
-    return beta / (1.0 + beta * step * mobility)
+        share = -2.0 * damping * math.sqrt(stiffness / load)
+        return f_n * share / (1.0 + share * step * load)
+    return damping / (1.0 + damping * step * load / f_n)
+
+
+# Vectors are tuples from here on: they stay in registers, where arrays would be passed in memory.
 
 
 @kernel
-def _reset_integrator(
-    v_t: np.ndarray,
+def _inner(a: Vector, b: Vector) -> float:
+    """aᵀb."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@kernel
+def _times(s: float, a: Vector) -> Vector:
+    """s a."""
+    return s * a[0], s * a[1], s * a[2]
+
+
+@kernel
+def _plus(a: Vector, s: float, b: Vector) -> Vector:
+    """a + s b."""
+    return a[0] + s * b[0], a[1] + s * b[1], a[2] + s * b[2]
+
+
+@kernel
+def carry_bond(law: int, n: Vector, limit: float, u: Vector, slips: float, before: float) -> Vector:
+    """The bond of the last tick, whose limit was ``before``, in the present contact.
+
+    It turns into the tangent plane, which can only shorten it, and keeps its force if it sticks.
+    """
+    u = _plus(u, -_inner(u, n), n)
+    if slips == 0.0 and before > 0.0 and law != CLASSICAL:
+        u = _times(min(before / limit, MOST_RELIEF), u)
+    return u
+
+
+@kernel
+def other_bond(
+    law: int,
+    v_t: Vector,
     slip_force: float,
     limit: float,
     beta: float,
     v_min: float,
     travel: float,
-    memory: np.ndarray,
-    out: np.ndarray,
-) -> None:
+    response: float,
+    u: Vector,
+    slips: float,
+    before: float,
+) -> tuple[Vector, float, Vector]:
+    """Bond, slip and force of all laws but `reset_integrator`, TH 4.8 to the letter included.
+
+    ``response`` is g T.
+    """
+    if law == CLASSICAL:
+        return _classical(v_t, slip_force, limit, response, v_min, u, before)
+    if law == NAHVI:
+        return _nahvi(v_t, slip_force / limit, limit, v_min, travel, u, slips)
+    if law == DAHL:
+        return _dahl(v_t, limit, travel, u)
+    if _points_back(u):
+        return _literal_bond(v_t, slip_force, limit, beta, v_min, travel, u)
+    return reset_integrator(v_t, slip_force, limit, beta, v_min, travel, u, slips)
+
+
+@kernel
+def _stretch_bond(v_t: Vector, travel: float, u: Vector, slips: float) -> tuple[Vector, float]:
+    r"""Integrate the strain, and return it to the unit ball; it slips if it had left that.
+
+    .. math:: u \leftarrow \frac{u'}{\max(1, \|u'\|)}, \quad u' = u + T v_t / z_0
+    """
+    u = _plus(u, travel, v_t)
+    squared = _inner(u, u)
+    if squared >= 1.0:
+        return _times(1.0 / math.sqrt(squared), u), 1.0
+    return u, slips
+
+
+@kernel
+def reset_integrator(
+    v_t: Vector,
+    slip_force: float,
+    limit: float,
+    beta: float,
+    v_min: float,
+    travel: float,
+    u: Vector,
+    slips: float,
+) -> tuple[Vector, float, Vector]:
     r"""Reset-integrator friction of Haessig and Friedland, as a vector [HF91].
 
     .. math::
@@ -173,43 +240,42 @@ def _reset_integrator(
     while slipping, ½(1+a)K_r‖z‖² while sticking, never grows by more than the work put in.
     The stick force is limited to μ_s f_n too, damping included.
     """
-    strain = math.sqrt(dot(memory, memory, 3))
-    shortens = -dot(memory, v_t, 3)  # times the strain
-    if strain * limit <= slip_force or shortens >= v_min * strain:
-        memory[3] = 0.0
-    _stretch_bond(v_t, travel, memory)
-    slips = memory[3] != 0.0
-    most = slip_force if slips else limit
-    squared = 0.0
-    for k in range(3):
-        out[k] = -limit * memory[k] - (0.0 if slips else beta * v_t[k])
-        squared += out[k] * out[k]
+    if slips != 0.0:
+        strain = math.sqrt(_inner(u, u))
+        shortens = -_inner(u, v_t)  # times the strain
+        if strain * limit <= slip_force or shortens >= v_min * strain:
+            slips = 0.0
+    u, slips = _stretch_bond(v_t, travel, u, slips)
+    f, most = _times(-limit, u), slip_force
+    if slips == 0.0:
+        f, most = _plus(f, -beta, v_t), limit
+    squared = _inner(f, f)
     if squared > most * most:
-        for k in range(3):
-            out[k] *= most / math.sqrt(squared)
+        f = _times(most / math.sqrt(squared), f)
+    return u, slips, f
 
 
 @kernel
-def _points_back(memory: np.ndarray) -> bool:
+def _points_back(u: Vector) -> bool:
     """Whether the bond points along −t, with t along whichever world axis it is closest to."""
-    largest = memory[0]
-    for k in range(1, 3):
-        if abs(memory[k]) > abs(largest):
-            largest = memory[k]
+    largest = u[0]
+    if abs(u[1]) > abs(largest):
+        largest = u[1]
+    if abs(u[2]) > abs(largest):
+        largest = u[2]
     return largest < 0.0
 
 
 @kernel
 def _literal_bond(
-    v_t: np.ndarray,
+    v_t: Vector,
     slip_force: float,
     limit: float,
     beta: float,
     v_min: float,
     travel: float,
-    memory: np.ndarray,
-    out: np.ndarray,
-) -> None:
+    u: Vector,
+) -> tuple[Vector, float, Vector]:
     r"""The second line of TH 4.8 to the letter, for a bond along −t: it grows without limit.
 
     .. math:: \dot z = 0 \quad \text{if} \quad -v_{min} < v_t < v_{min}
@@ -217,26 +283,23 @@ def _literal_bond(
 
     Errata E7. Only for ``deadband='eq4.8'``.
     """
-    slow = dot(v_t, v_t, 3) < v_min * v_min
-    memory[3] = 1.0 if slow and dot(memory, memory, 3) >= 1.0 else 0.0
-    for k in range(3):
-        if memory[3] != 0.0:
-            out[k] = -slip_force * memory[k]
-        else:
-            memory[k] += travel * v_t[k]
-            out[k] = -limit * memory[k] - beta * v_t[k]
+    slow = _inner(v_t, v_t) < v_min * v_min
+    if slow and _inner(u, u) >= 1.0:
+        return u, 1.0, _times(-slip_force, u)
+    u = _plus(u, travel, v_t)
+    return u, 0.0, _plus(_times(-limit, u), -beta, v_t)
 
 
 @kernel
 def _nahvi(
-    v_t: np.ndarray,
+    v_t: Vector,
     ratio: float,
     limit: float,
     v_min: float,
     travel: float,
-    memory: np.ndarray,
-    out: np.ndarray,
-) -> None:
+    u: Vector,
+    slips: float,
+) -> tuple[Vector, float, Vector]:
     r"""Friction of a finger pad [Nahvi98]; ``ratio`` is μ_k/μ_s.
 
     .. math::
@@ -248,23 +311,19 @@ def _nahvi(
     ‖v_t‖ < v_min; the spring breaks at ‖a − c‖ = μ_s f_n/k_f. Here u = (a − c) k_f/(μ_s f_n),
     so that one expression gives both forces.
     """
-    if memory[3] == 0.0:
-        _stretch_bond(v_t, travel, memory)
-    if memory[3] != 0.0:
-        speed = math.sqrt(dot(v_t, v_t, 3))
+    if slips == 0.0:
+        u, slips = _stretch_bond(v_t, travel, u, slips)
+    if slips != 0.0:
+        speed = math.sqrt(_inner(v_t, v_t))
         if speed > 0.0:
-            for k in range(3):
-                memory[k] = ratio * v_t[k] / speed
+            u = _times(ratio / speed, v_t)
         if speed < v_min:
-            memory[3] = 0.0
-    for k in range(3):
-        out[k] = -limit * memory[k]
+            slips = 0.0
+    return u, slips, _times(-limit, u)
 
 
 @kernel
-def _dahl(
-    v_t: np.ndarray, limit: float, travel: float, memory: np.ndarray, out: np.ndarray
-) -> None:
+def _dahl(v_t: Vector, limit: float, travel: float, u: Vector) -> tuple[Vector, float, Vector]:
     r"""The modified Dahl law of Hayward and Armstrong, as a vector [HA00].
 
     .. math:: f = -\mu_k f_n \frac{z}{z_{max}}, \qquad \dot z = v_t, \; \|z\| \le z_{max}
@@ -272,22 +331,20 @@ def _dahl(
     TH 4.11-4.12 with errata B2, E6. The factor 1 − (z/z_max) sign(v) of 4.12 keeps z at z_max
     while sliding on; an Euler step overshoots that, so z is returned to the ball instead.
     """
-    memory[3] = 0.0
-    _stretch_bond(v_t, travel, memory)
-    for k in range(3):
-        out[k] = -limit * memory[k]
+    u, slips = _stretch_bond(v_t, travel, u, 0.0)
+    return u, slips, _times(-limit, u)
 
 
 @kernel
 def _classical(
-    v_t: np.ndarray,
+    v_t: Vector,
     slip_force: float,
     limit: float,
     response: float,
     v_min: float,
-    memory: np.ndarray,
-    out: np.ndarray,
-) -> None:
+    left: Vector,
+    before: float,
+) -> tuple[Vector, float, Vector]:
     r"""The classical approximation of Coulomb friction; ``response`` is g T.
 
     .. math:: f = -\mu_s f_n \frac{v}{v_{min}} \; (\|v\| \le v_{min}), \qquad
@@ -296,18 +353,13 @@ def _classical(
     TH Fig 4.8, with the two coefficients that TH 4.3.1 gives to all models. It never holds:
     a load F < μ_s f_n drifts at v_min F/(μ_s f_n). The ramp c = μ_s f_n/v_min is too steep
     for an explicit step if c g T > 2 (0.85 in TH 4.3.1, 19 at 4 N), so v is the velocity at
-    the end of the step, with the load of the last step: g T F = v_t − v̂_t, where v̂_t is
-    what friction alone would have left.
+    the end of the step, with the load of the last step: g T F = v_t − v̂_t, where v̂_t, the
+    memory, is what friction alone would have left.
     """
     ramp = limit / v_min
-    squared = 0.0
-    for k in range(3):
-        load = v_t[k] - memory[k] if memory[4] > 0.0 else 0.0
-        out[k] = -ramp * (v_t[k] + load) / (1.0 + ramp * response)
-        squared += out[k] * out[k]
-    memory[3] = 1.0 if squared > limit * limit else 0.0
-    shrink = slip_force / math.sqrt(squared) if memory[3] != 0.0 else 1.0
-    for k in range(3):
-        out[k] *= shrink
-        memory[k] = v_t[k] + response * out[k]
-    memory[4] = limit
+    ahead = _plus(_times(2.0, v_t), -1.0, left) if before > 0.0 else v_t
+    f = _times(-ramp / (1.0 + ramp * response), ahead)
+    squared, slips = _inner(f, f), 0.0
+    if squared > limit * limit:
+        f, slips = _times(slip_force / math.sqrt(squared), f), 1.0
+    return _plus(v_t, response, f), slips, f

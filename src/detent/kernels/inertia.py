@@ -133,14 +133,17 @@ def _solve_unit_lower(inertia: Inertia, x: Floats) -> None:
 
 
 @kernel
-def project_on_closures(inertia: Inertia, x: Floats) -> None:
-    """Take away what the closures of loops forbid: x ← (1 − QᵀQ) x, whitened."""
+def project_on_closures(inertia: Inertia, x: Floats) -> float:
+    """Take away what the closures of loops forbid: x ← (1 − QᵀQ) x, whitened; how much, |Q x|²."""
+    taken = 0.0
     for i in range(inertia.closed[0]):
         s = 0.0
         for k in range(inertia.nv):
             s += inertia.Q[i, k] * x[k]
         for k in range(inertia.nv):
             x[k] -= s * inertia.Q[i, k]
+        taken += s * s
+    return taken
 
 
 @kernel

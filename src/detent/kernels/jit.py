@@ -38,7 +38,7 @@ def _fingerprint() -> str:
     """Of the sources as they are when the process starts: that is what it runs."""
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
-    compiled = [package / "world/bridge.py"]
+    compiled = [package / "world/bridge.py", package / "local/records.py"]
     for room in ("kernels", "servo"):
         compiled += sorted((package / room).rglob("*.py"))
     for source in compiled:

@@ -29,14 +29,16 @@ def cholesky_factor(A: Floats, n: int, L: Floats) -> int:
     Only the lower triangles are read and written; ``L`` may be ``A``.
     """
     for j in range(n):
+        inverse = 0.0
         for i in range(j, n):
             s = A[i, j]
             for k in range(j):
                 s -= L[i, k] * L[j, k]
             if i > j:
-                L[i, j] = s / L[j, j]
+                L[i, j] = s * inverse
             elif s > 0.0:
                 L[j, j] = math.sqrt(s)
+                inverse = 1.0 / L[j, j]
             else:
                 return j
     return n
@@ -47,17 +49,21 @@ def cholesky_solve(L: Floats, n: int, b: Floats, x: Floats) -> None:
     r"""Solve with the factor of `cholesky_factor`; ``x`` may be ``b``.
 
     .. math:: x = L^{-T} L^{-1} b
+
+    Each unknown waits for the one before, but not for a division: that of 1 can be done early.
     """
     for i in range(n):
+        inverse = 1.0 / L[i, i]
         s = b[i]
         for k in range(i):
             s -= L[i, k] * x[k]
-        x[i] = s / L[i, i]
+        x[i] = s * inverse
     for i in range(n - 1, -1, -1):
+        inverse = 1.0 / L[i, i]
         s = x[i]
-        for k in range(i + 1, n):
+        for k in range(n - 1, i, -1):  # the newest last
             s -= L[k, i] * x[k]
-        x[i] = s / L[i, i]
+        x[i] = s * inverse
 
 
 @kernel

@@ -29,7 +29,11 @@ DEPENDENT = 1e-3
 
 @kernel
 def _reduce(inertia: Inertia, rank: int, row: Floats, out: Floats) -> float:
-    """Take from a unit row its part along Q (twice: round-off); what is left of its length."""
+    """Take from a unit row its part along Q; what is left of its length.
+
+    A second time if less than half is left, for round-off.
+    """
+    squared = 0.0
     for j in range(rank):
         out[j] = 0.0
     for _ in range(2):
@@ -40,9 +44,11 @@ def _reduce(inertia: Inertia, rank: int, row: Floats, out: Floats) -> float:
             out[j] += s
             for k in range(inertia.nv):
                 row[k] -= s * inertia.Q[j, k]
-    squared = 0.0
-    for k in range(inertia.nv):
-        squared += row[k] * row[k]
+        squared = 0.0
+        for k in range(inertia.nv):
+            squared += row[k] * row[k]
+        if squared > 0.5:
+            break
     return math.sqrt(squared)
 
 

@@ -44,6 +44,9 @@ from detent.kernels.struct import Struct
 #: As the previous rank it means that there was none.
 NO_RANK = -1
 
+#: Of all mobility, what directions have that the build of a mechanism takes away: round-off.
+PLAIN = 1e-13
+
 _TWIST = 6
 
 
@@ -51,10 +54,12 @@ class MappingWork(Struct):
     """What `weigh` finds out, for the other kernels of this file, and their scratch."""
 
     whole: Indices  # [1] whether the rank is known to be full without the spectrum
-    C: Floats  # [6, 6] if whole: the factor of Λ_h⁻¹
+    lost: Indices  # [1] or how many directions are known to be lost, without it; else 0
+    C: Floats  # [6, 6] if whole or lost: the factor of Λ_h⁻¹, of which the lost part is filled up
+    B: Floats  # [6, 6] columns: if lost, M⁻¹ N
     L: Floats  # [6, 6] the factor of M
     W: Floats  # [6, 6] Λ_h⁻¹ weighted by it
-    sigma: Floats  # [6] if not whole: its eigenvalues, ascending
+    sigma: Floats  # [6] if neither: its eigenvalues, ascending
     U: Floats  # [6, 6] columns: and its eigenvectors
     share: Floats  # [6] how much of a torque along each reaches the hand
     N: Floats  # [6, 6] columns: the wrenches of topological constraint
@@ -69,7 +74,9 @@ def mapping_work() -> MappingWork:
     """Allocate the scratch for a hand."""
     return MappingWork(
         whole=np.zeros(1, np.int64),
+        lost=np.zeros(1, np.int64),
         C=np.zeros((_TWIST, _TWIST)),
+        B=np.zeros((_TWIST, _TWIST)),
         L=np.zeros((_TWIST, _TWIST)),
         W=np.zeros((_TWIST, _TWIST)),
         sigma=np.zeros(_TWIST),
@@ -88,7 +95,19 @@ def mapping_work() -> MappingWork:
 
 
 @kernel
-def _means_show_it(mobility: Floats, M: Floats, k: int, least: float, work: MappingWork) -> bool:
+def _trace(mobility: Floats, M: Floats, k: int) -> float:
+    r"""The trace of W: :math:`\sum_{ij} (\Lambda_h^{-1})_{ij} M_{ij}`."""
+    total = 0.0
+    for i in range(k):
+        s = 0.0
+        for j in range(k):
+            s += mobility[i, j] * M[i, j]
+        total += s
+    return total
+
+
+@kernel
+def _means_show_it(trace: float, k: int, least: float, work: MappingWork) -> bool:
     r"""Whether determinant and trace alone show that every s exceeds ``least``.
 
     .. math:: g = \det W \left(\frac{k}{\mathrm{tr}\, W}\right)^k \le \frac{4 r}{(1 + r)^2},
@@ -98,13 +117,7 @@ def _means_show_it(mobility: Floats, M: Floats, k: int, least: float, work: Mapp
     other σ at :math:`(\sigma_{min} + \sigma_{max}) / 2` has the largest g. [Merikoski97]
     """
     C, L = work.C, work.L
-    trace, g = 0.0, 1.0
-    for i in range(k):
-        s = 0.0
-        for j in range(k):
-            s += mobility[i, j] * M[i, j]
-        trace += s
-    scale = k / trace
+    g, scale = 1.0, k / trace
     for i in range(k):
         root = C[i, i] * L[i, i]
         g *= root * root * scale
@@ -157,6 +170,96 @@ def _shift_shows_it(k: int, least: float, trace: float, work: MappingWork) -> bo
     for i in range(k):
         S[i, i] = W[i, i] - shift
     return trace > k * ROUND_OFF and cholesky_factor(S, k, S) == k
+
+
+@kernel
+def _sweep(mobility: Floats, M: Floats, k: int, rank: int, work: MappingWork) -> float:
+    r"""The wrenches that meet no mobility if it has this rank, to ``work.N``; what they do meet.
+
+    .. math:: N = \begin{pmatrix} -A_{PP}^{-1} A_{PF} \\ 1 \end{pmatrix}, \qquad
+              \sum_{i \in F} M_{ii} (A_{FF} - A_{FP} A_{PP}^{-1} A_{PF})_{ii}, \qquad
+              A = \Lambda_h^{-1}
+
+    Gauss-Jordan elimination with the ``rank`` pivots P on the diagonal that are largest
+    measured by the held link's inertia, so that units do not matter.
+    """
+    N, S, left = work.N, work.S, work.y
+    for i in range(k):
+        left[i] = M[i, i]
+        for j in range(_TWIST):
+            S[i, j] = mobility[i, j] if j < k else 0.0
+    for _ in range(rank):
+        p = 0
+        for i in range(1, k):
+            if S[i, i] * left[i] > S[p, p] * left[p]:
+                p = i
+        if not S[p, p] * left[p] > 0.0:
+            return math.inf
+        left[p] = 0.0
+        inverse = 1.0 / S[p, p]
+        for j in range(_TWIST):
+            S[p, j] *= inverse
+        for i in range(k):
+            factor = S[i, p] if i != p else 0.0
+            for j in range(_TWIST):
+                S[i, j] -= factor * S[p, j]
+    met, count = 0.0, 0
+    for j in range(k):
+        if left[j] == 0.0:
+            continue
+        met += abs(S[j, j]) * left[j]
+        for i in range(k):
+            N[i, count] = -S[i, j] if left[i] == 0.0 else 0.0
+        N[j, count] = 1.0
+        count += 1
+    return met
+
+
+@kernel
+def _make_orthonormal(k: int, count: int, work: MappingWork) -> None:
+    """Gram-Schmidt in the metric of M⁻¹: Nᵀ B = 1 of N and ``work.B``, which is M⁻¹ N."""
+    N, B, y = work.N, work.B, work.y
+    for c in range(count):
+        for i in range(k):
+            y[i] = N[i, c]
+        cholesky_solve(work.L, k, y, y)
+        for i in range(k):
+            B[i, c] = y[i]
+        for m in range(c + 1):  # at last, itself
+            s = 0.0
+            for i in range(k):
+                s += B[i, m] * N[i, c]
+            keep, take = (1.0, s) if m < c else (1.0 / math.sqrt(s), 0.0)
+            for i in range(k):
+                N[i, c] = keep * N[i, c] - take * N[i, m]
+                B[i, c] = keep * B[i, c] - take * B[i, m]
+
+
+@kernel
+def _loss_is_plain(
+    mobility: Floats, M: Floats, k: int, rank: int, enter: float, leave: float, work: MappingWork
+) -> bool:
+    r"""Whether all but ``rank`` directions are lost to round-off, and the others plainly free.
+
+    .. math:: C C^T = \Lambda_h^{-1} + \tau B B^T, \qquad B = M^{-1} N, \qquad N^T B = 1,
+              \qquad \tau = \mathrm{tr}\, W / r
+
+    So it is where the build of the mechanism takes directions from the hand, away from
+    singular poses. Filled up with their mean, the σ are shown to be large as those of a whole
+    mobility, and the spectrum is not needed.
+    """
+    trace = _trace(mobility, M, k)
+    if not _sweep(mobility, M, k, rank, work) < min(PLAIN, enter * enter) * trace / (k * k):
+        return False
+    _make_orthonormal(k, k - rank, work)
+    B, C, mean = work.B, work.C, trace / rank
+    for i in range(k):
+        for j in range(i + 1):
+            s = 0.0
+            for m in range(k - rank):
+                s += B[i, m] * B[j, m]
+            C[i, j] = mobility[i, j] + mean * s
+    return cholesky_factor(C, k, C) == k and _means_show_it(k * mean, k, leave, work)
 
 
 @kernel
@@ -220,20 +323,23 @@ def weigh(
     .. math:: W = L^T \Lambda_h^{-1} L = U \, \mathrm{diag}(\sigma) \, U^T
 
     TH 5.7 needs a numerical rank (errata to TH 5.23); `rank_of` says how it is decided, with
-    0 < ``enter`` ≤ ``leave`` < 1. Below 1e-7 is round-off, because the σ are squares. Where one
-    of two bounds shows that the rank is full, the spectrum is not computed.
+    0 < ``enter`` ≤ ``leave`` < 1. Below 1e-7 is round-off, because the σ are squares. Where
+    bounds show that the rank is full, or still the previous one, the spectrum is not computed.
 
     ``mobility`` and ``M`` are symmetric. The result is `NO_RANK` for what is not finite and
     for an M that is not positive definite: then `map_torques` yields NaN, not a wrong wrench.
     """
-    work.whole[0] = 0
+    work.whole[0], work.lost[0] = 0, 0
     if k == 0:
         return 0
     if cholesky_factor(M, k, work.L) < k:
         return NO_RANK
-    lost = 0 <= previous_rank < k  # and hardly found again in this tick: to the spectrum
+    lost = 0 <= previous_rank < k  # and hardly found again in this tick
+    if lost and _loss_is_plain(mobility, M, k, previous_rank, enter, leave, work):
+        work.lost[0] = k - previous_rank
+        return previous_rank
     whole = not lost and cholesky_factor(mobility, k, work.C) == k
-    if whole and _means_show_it(mobility, M, k, leave, work):
+    if whole and _means_show_it(_trace(mobility, M, k), k, leave, work):
         work.whole[0] = 1
         return k
     trace = _weight(mobility, k, work)
@@ -280,6 +386,9 @@ def map_torques(k: int, rank: int, work: MappingWork, a: Floats, out: Floats) ->
     if work.whole[0]:
         cholesky_solve(work.C, k, a, out)
         return
+    if work.lost[0] > 0:
+        _map_what_is_left(k, work, a, out)
+        return
     for i in range(k):
         s = 0.0
         for j in range(i, k):
@@ -300,6 +409,24 @@ def map_torques(k: int, rank: int, work: MappingWork, a: Floats, out: Floats) ->
         for j in range(i + 1):
             s += L[i, j] * z[j]
         out[i] = s
+
+
+@kernel
+def _map_what_is_left(k: int, work: MappingWork, a: Floats, out: Floats) -> None:
+    r"""`map_torques` where directions are plainly lost.
+
+    .. math:: F_{env} = (\Lambda_h^{-1} + \tau B B^T)^{-1} (1 - B N^T) a
+    """
+    B, N, y = work.B, work.N, work.y
+    for i in range(k):
+        y[i] = a[i]
+    for m in range(work.lost[0]):
+        s = 0.0
+        for i in range(k):
+            s += N[i, m] * a[i]
+        for i in range(k):
+            y[i] -= s * B[i, m]
+    cholesky_solve(work.C, k, y, out)
 
 
 # ------------------------------------------------------------- topological constraints
@@ -323,6 +450,8 @@ def constraint_directions(k: int, rank: int, work: MappingWork) -> int:
     if rank < 0:
         return 0
     count = k - rank
+    if work.lost[0] > 0:
+        return count  # `weigh` has found them
     for i in range(k):
         for j in range(count):
             s = 0.0

@@ -63,8 +63,11 @@ class _StructFields(AttributeTemplate):
 
 
 def _load(builder: Any, table: Any, word: int) -> Any:
+    """A word of a table. It never changes, so that what is loaded once need not be again."""
     place = builder.gep(table, [ir.Constant(ir.IntType(64), word)])
-    return builder.load(place)
+    loaded = builder.load(place)
+    loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return loaded
 
 
 @lower_getattr_generic(StructType)

@@ -27,6 +27,15 @@ METHOD_COLOURS = {
     "iapb_saturated": RED,
     "iapb_spread_literal": PINK,
     "iapb_spread_rezeroed": GREEN,
+    "sync": BLACK,
+    "ir": RED,
+    "ir_prompt": PINK,
+    "lm0": ORANGE,
+    "lm5": BLUE,
+    "lm5_literal": SKY,
+    "lm5_direct": GREEN,
+    "lm_kc": GREEN,
+    "lm_inertial": SKY,
 }
 AXES = ("x", "y", "z")
 

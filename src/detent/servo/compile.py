@@ -7,9 +7,11 @@ from typing import Any
 
 from detent.kernels.jit import JIT_ENABLED, compiled_cache, kernel
 from detent.kernels.stages import stage_address
+from detent.local.records import ACTIVE
 from detent.servo.close import close
 from detent.servo.display import admit_world, travel
 from detent.servo.limit import limit_response
+from detent.servo.local import report, sense_local
 from detent.servo.move import move
 from detent.servo.records import (
     ADMITTANCE,
@@ -25,11 +27,13 @@ from detent.servo.records import (
     STAGE_MOVE,
     STAGE_PROJECT,
     STAGE_REACT,
+    STAGE_REPORT,
     STAGE_RESONATE,
     STAGE_RIGID,
     STAGE_RUB,
     STAGE_SENSE,
     STAGE_SHAPE,
+    STAGE_SMOOTH,
     STAGE_TICK,
     STAGE_TRAVEL,
     STAGE_WEIGH,
@@ -42,6 +46,7 @@ from detent.servo.rigid import project_rigid, project_rubbing, step_rigid
 from detent.servo.rub import rub
 from detent.servo.sense import sense
 from detent.servo.shape import shape
+from detent.servo.smooth import smooth
 from detent.servo.tick import approach, couple, tick
 from detent.servo.topology import weigh_linkage, weigh_rigid
 
@@ -53,9 +58,9 @@ def idle(s: Servo) -> None:
 
 #: all stages, those that take longest to compile first
 ALL = (
-    resolve_sliding_hits, project_rubbing, resolve_hits, sense, weigh_linkage, couple, approach,
-    react, move, project_rigid, step_rigid, limit_response, close, resonate, shape, rub,
-    admit_world, travel, weigh_rigid, tick, idle,
+    resolve_sliding_hits, project_rubbing, resolve_hits, sense, sense_local, weigh_linkage, couple,
+    approach, react, move, project_rigid, step_rigid, limit_response, close, resonate, smooth,
+    shape, rub, admit_world, travel, weigh_rigid, report, tick, idle,
 )  # fmt: skip
 
 
@@ -64,9 +69,10 @@ def wanted_stages(servo: Servo) -> dict[int, Any]:
     p = servo.parameters[0]
     follows = p["coupling"] == UNILATERAL
     rigid = p["contact_mode"] == RIGID
+    local = servo.local.counts[ACTIVE] != 0
     project = project_rubbing if p["friction"] else project_rigid
     return {
-        STAGE_SENSE: sense,
+        STAGE_SENSE: sense_local if local else sense,
         STAGE_CLOSE: close if len(servo.closures.kind) else idle,
         STAGE_APPROACH: approach,
         STAGE_WEIGH: weigh_rigid if servo.scene.features[NEVER_SINGULAR] else weigh_linkage,
@@ -78,8 +84,10 @@ def wanted_stages(servo: Servo) -> dict[int, Any]:
         STAGE_LIMIT: limit_response if p["strategy"] >= SCALE else idle,
         STAGE_RESONATE: resonate if p["material"] else idle,
         STAGE_SHAPE: shape if p["shaping"] else idle,
+        STAGE_SMOOTH: smooth if local else idle,
         STAGE_COUPLE: couple,
         STAGE_MOVE: move,
+        STAGE_REPORT: report if local else idle,
         STAGE_TICK: tick,
         STAGE_ADMIT: admit_world if p["coupling"] == ADMITTANCE else idle,
         STAGE_TRAVEL: travel if p["coupling"] == ADMITTANCE else idle,

@@ -138,10 +138,11 @@ def coordinate(sc: Scene, mo: Motion, de: Device, p: np.ndarray) -> None:
 @kernel
 def respond_to_hand(mo: Motion, de: Device, wrench: np.ndarray) -> None:
     """mo.white ← D⁻¹ J_hᵀ of a wrench in the device's subspace."""
-    clear_vector(mo.white)
-    for i in range(de.dimension[0]):
-        for j in range(mo.inertia.nv):
-            mo.white[j] += mo.jac_white[de.axes[i], j] * wrench[i]
+    for j in range(mo.inertia.nv):
+        total = 0.0
+        for i in range(de.dimension[0]):
+            total += mo.jac_white[de.axes[i], j] * wrench[i]
+        mo.white[j] = total
     unwhiten(mo.inertia, mo.white)
 
 

@@ -105,10 +105,18 @@ def publish(slot: Slot, value: np.ndarray) -> None:
 
 
 @kernel
-def latest(slot: Slot, out: np.ndarray) -> bool:
-    """Copy the newest value into *out* if there is one that was not read yet."""
+def take(slot: Slot) -> bool:
+    """Whether there is a value that was not read yet; it is in the reader's buffer then."""
     if load_acquire(slot.middle, 0) < FRESH:
         return False
     slot.reader[0] = swap(slot.middle, 0, slot.reader[0]) % FRESH
+    return True
+
+
+@kernel
+def latest(slot: Slot, out: np.ndarray) -> bool:
+    """Copy the newest value into *out* if there is one that was not read yet."""
+    if not take(slot):
+        return False
     copy_vector(slot.buffers[slot.reader[0]], out)
     return True

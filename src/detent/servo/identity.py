@@ -13,9 +13,11 @@ import math
 import numpy as np
 
 from detent.kernels.jit import kernel
-from detent.servo.records import Rows, Scene
+from detent.local.records import MEMORY
+from detent.servo.records import MEMORY_WALL, Rows, Scene
 
 TURNED = math.cos(math.radians(20.0))
+STILL = 1e-6  # [m] no two contacts of a pair are as near to each other
 NO_ROW = -1
 
 
@@ -26,75 +28,102 @@ def keeps_memory(p: np.ndarray) -> bool:
 
 
 @kernel
-def to_geom_frame(sc: Scene, geom: int, point: np.ndarray, out: np.ndarray) -> None:
-    """out = Rᵀ (point − position) of a geom."""
+def to_geom_frame(sc: Scene, geom: int, rows: Rows, r: int, side: int) -> None:
+    """rows.local[r, side] = Rᵀ (point − position) of a geom."""
+    R, centre, point, out = sc.geom_xmat, sc.geom_xpos, rows.point, rows.local
+    x, y = point[r, 0] - centre[geom, 0], point[r, 1] - centre[geom, 1]
+    z = point[r, 2] - centre[geom, 2]
     for k in range(3):
-        total = 0.0
-        for i in range(3):
-            total += sc.geom_xmat[geom, 3 * i + k] * (point[i] - sc.geom_xpos[geom, i])
-        out[k] = total
+        out[r, side, k] = R[geom, k] * x + R[geom, 3 + k] * y + R[geom, 6 + k] * z
 
 
 @kernel
-def distance_squared(a: np.ndarray, b: np.ndarray) -> float:
-    """Between two points."""
-    return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2
+def distance_squared(a: np.ndarray, i: int, b: np.ndarray, j: int, side: int) -> float:
+    """Of two points, a[i, side] and b[j, side]."""
+    x, y = a[i, side, 0] - b[j, side, 0], a[i, side, 1] - b[j, side, 1]
+    z = a[i, side, 2] - b[j, side, 2]
+    return x * x + y * y + z * z
+
+
+@kernel
+def copy_memory(source: np.ndarray, i: int, walls: bool, out: np.ndarray, j: int) -> None:
+    """out[j] = source[i], as far as it is in use: walls have the last and larger part."""
+    for k in range(MEMORY_WALL):
+        out[j, k] = source[i, k]
+    if walls:
+        for k in range(MEMORY_WALL, MEMORY):
+            out[j, k] = source[i, k]
 
 
 @kernel
 def find_old(rows: Rows, r: int) -> int:
-    """The row of the last tick that is this contact, or NO_ROW."""
-    best, found = math.inf, NO_ROW
-    for o in range(rows.old_count[0]):
-        if rows.old_geom[o, 0] != rows.geom[r, 0] or rows.old_geom[o, 1] != rows.geom[r, 1]:
+    """The row of the last tick that is this contact, or NO_ROW.
+
+    Contacts mostly keep their order, so the search begins there, and ends where a contact has
+    not moved at all.
+    """
+    best, found, count = math.inf, NO_ROW, rows.old_count[0]
+    geom, old_normal, taken = rows.old_geom, rows.old_normal, rows.old_taken
+    local, old_local, normal = rows.local, rows.old_local, rows.normal
+    first, second = rows.geom[r, 0], rows.geom[r, 1]
+    x, y, z = normal[r, 0], normal[r, 1], normal[r, 2]
+    for i in range(count):
+        o = r + i if r + i < count else (r + i) % count
+        if geom[o, 0] != first or geom[o, 1] != second or taken[o] != 0:
             continue
-        cosine = 0.0
-        for k in range(3):
-            cosine += rows.old_normal[o, k] * rows.normal[r, k]
-        if cosine < TURNED or rows.old_taken[o] != 0:
+        if old_normal[o, 0] * x + old_normal[o, 1] * y + old_normal[o, 2] * z < TURNED:
             continue
-        apart = min(
-            distance_squared(rows.old_local[o, 0], rows.local[r, 0]),
-            distance_squared(rows.old_local[o, 1], rows.local[r, 1]),
-        )
+        apart = distance_squared(old_local, o, local, r, 0)
+        if apart >= STILL * STILL:
+            apart = min(apart, distance_squared(old_local, o, local, r, 1))
         if apart < best:
             best, found = apart, o
+            if apart < STILL * STILL:
+                break
     return found
 
 
 @kernel
-def recall(sc: Scene, rows: Rows) -> None:
+def recall(sc: Scene, rows: Rows, walls: bool) -> None:
     """Give every contact its memory back; new ones start with none."""
+    geom, body, point, local = rows.geom, rows.body, rows.point, rows.local
+    memory, taken = rows.memory, rows.old_taken
     for o in range(rows.old_count[0]):
-        rows.old_taken[o] = 0
+        taken[o] = 0
     for r in range(rows.tally[0]):
-        for k in range(rows.memory.shape[1]):
-            rows.memory[r, k] = 0.0
-        if rows.geom[r, 0] < 0:
-            continue
-        for side in range(2):
-            to_geom_frame(sc, rows.geom[r, side], rows.point[r], rows.local[r, side])
-        old = find_old(rows, r)
+        old = NO_ROW
+        if geom[r, 0] >= 0:
+            for side in range(2):
+                if body[r, side] >= 0:
+                    to_geom_frame(sc, geom[r, side], rows, r, side)
+                else:  # distances are the same in the frame of the world
+                    for k in range(3):
+                        local[r, side, k] = point[r, k]
+            old = find_old(rows, r)
         if old != NO_ROW:
-            rows.old_taken[old] = 1
-            for k in range(rows.memory.shape[1]):
-                rows.memory[r, k] = rows.old_memory[old, k]
+            taken[old] = 1
+            copy_memory(rows.old_memory, old, walls, memory, r)
+        else:
+            for k in range(MEMORY):
+                memory[r, k] = 0.0
 
 
 @kernel
-def remember(rows: Rows, near: float) -> None:
+def remember(rows: Rows, near: float, walls: bool) -> None:
     """Keep what the next tick will need to recognise the contacts that are as near as that."""
+    geom, local, normal, memory = rows.geom, rows.local, rows.normal, rows.memory
+    old_geom, old_local = rows.old_geom, rows.old_local
+    old_normal, old_memory = rows.old_normal, rows.old_memory
     kept = 0
     for r in range(rows.tally[0]):
-        if rows.geom[r, 0] < 0 or rows.separation[r] > near:
+        if geom[r, 0] < 0 or rows.separation[r] > near:
             continue
         for side in range(2):
-            rows.old_geom[kept, side] = rows.geom[r, side]
+            old_geom[kept, side] = geom[r, side]
             for k in range(3):
-                rows.old_local[kept, side, k] = rows.local[r, side, k]
+                old_local[kept, side, k] = local[r, side, k]
         for k in range(3):
-            rows.old_normal[kept, k] = rows.normal[r, k]
-        for k in range(rows.memory.shape[1]):
-            rows.old_memory[kept, k] = rows.memory[r, k]
+            old_normal[kept, k] = normal[r, k]
+        copy_memory(memory, r, walls, old_memory, kept)
         kept += 1
     rows.old_count[0] = kept

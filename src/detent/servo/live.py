@@ -39,6 +39,18 @@ class Sink(Protocol):
         ...
 
 
+class Companion(Protocol):
+    """An engine that simulates the world beside the servo."""
+
+    def poses(self) -> np.ndarray:
+        """(nbody, 7) of the whole world."""
+        ...
+
+    def status(self) -> Any:
+        """How it is doing."""
+        ...
+
+
 class Status(NamedTuple):
     """How the loop is doing."""
 
@@ -64,12 +76,16 @@ class Live:
         realtime: bool,
         sink: Sink | None,
         cost_ns: float,
+        engine: Companion | None = None,
+        tool_bodies: np.ndarray | None = None,
     ) -> None:
         self._servo, self._keep_alive = servo, keep_alive
         self.rate = rate
         self.period_ns = round(1e9 / rate)
         self._realtime, self._sink, self._cost_ns = realtime, sink, cost_ns
         self.promises = Promises()
+        self.engine = engine  # of a local model
+        self._tool_bodies = tool_bodies  # which of its bodies the servo's are
         self._parameters = servo.parameters.copy()
         self._target = servo.target.copy()
         self._lock = threading.Lock()  # between readers of the page and of the status line
@@ -152,7 +168,12 @@ class Live:
             latest(self._servo.views, self._view)
             size = self._servo.pose_bytes.shape[0]
             poses = self._view[:size].view(np.float64).reshape(-1, 7).copy()
-            return poses, self._view[size:].copy().view(self._servo.ring.dtype)[0]
+            row = self._view[size:].copy().view(self._servo.ring.dtype)[0]
+        if self.engine is not None:
+            whole = self.engine.poses()
+            whole[self._tool_bodies] = poses
+            poses = whole
+        return poses, row
 
     def recent(self, seconds: float = KEEP_SECONDS) -> np.ndarray:
         """The rows of the last *seconds*; a short look copies little."""

@@ -14,6 +14,7 @@ from detent.kernels.impact_friction import FrictionWork
 from detent.kernels.inertia import Inertia
 from detent.kernels.mapping import MappingWork
 from detent.kernels.struct import Struct
+from detent.local.records import Local
 from detent.servo.exchange import Slot
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ PARAMETERS = np.dtype(
         ("clamp", "i8"),  # a contact never pulls (errata B2, TH 4.5)
         ("stiffness", "f8"),  # [N/m] of the world; NaN in the per-geom array means this
         ("damping", "f8"),  # [N·s/m]
+        ("resultant", "i8"),  # stiffness and damping are those of all contacts together (B9)
         ("restitution", "f8"),  # [-]
         ("wall", "i8"),  # normal-force law at rest
         ("wall_integral", "f8"),  # [N/(m·s)] of the PI wall
@@ -95,6 +97,17 @@ PARAMETERS = np.dtype(
         ("rezero", "i8"),  # the other remedy of errata E9
         ("limit", "f8", 6),  # [N, N·m] of the environment's wrench, inf = none
         ("frozen", "i8"),  # [ticks] for which inertia and constraint directions are kept; 0 = exact
+        ("local_moving", "i8"),  # constraints move between updates (M25)
+        ("local_inertia", "i8"),  # and give way as the objects behind them do (B4)
+        ("local_literal", "i8"),  # contact points of the proxy as it is at the update (TH 6.1)
+        ("local_recovery", "f8"),  # [s] of constraint interpolation, 0 = deformation (M26)
+        ("local_speed", "f8"),  # [m/s] v_max of coherence (TH 6.13)
+        ("local_turning", "f8"),  # [rad/s] ω_max
+        ("local_angle", "f8"),  # [rad] θ_max
+        ("local_age", "f8"),  # [s] after which an update is not trusted
+        ("local_decay", "f8"),  # [s] in which its forces then vanish
+        ("local_ramp", "f8"),  # [s] in which they return
+        ("local_slew", "f8", 2),  # [N/s, N·m/s] fastest change that an update causes
         ("integrator", "i8"),  # velocity first, or positions as under a held force
         ("device_friction", "f8", 2),  # [N, N·m] Coulomb
         ("device_damping", "f8", 2),  # [N·s/m, N·m·s/rad]
@@ -130,6 +143,12 @@ ROW = np.dtype(
         ("tool_energy", "f8"),  # [J] kinetic, of the tool's tree
         ("device_energy", "f8"),  # [J] kinetic
         ("impact_energy", "f8"),  # [J] change of kinetic energy by this tick's impulses
+        ("update", "i8"),  # number of the newest update of a local model
+        ("local", "i8"),  # constraints in it
+        ("age", "f8"),  # [s] since it arrived
+        ("trust", "f8"),  # [-] how much of it is rendered
+        ("deformation", "f8"),  # [m] largest of the proxy
+        ("update_energy", "f8"),  # [J] by which an update loaded the springs of contacts
         ("bounded", "i8"),  # rows whose gains were bounded by the step
         ("altered", "i8"),  # 1 if the force path changed the wrench
         ("lateness_ns", "i8"),  # live only
@@ -141,7 +160,7 @@ TIMING_FIELDS = ("lateness_ns", "compute_ns")
 
 
 # Places of `Scene.features`.
-TENDONS, ACTUATORS, GRAVITY, JOINT_DAMPING, NEVER_SINGULAR, PASSIVE = range(6)
+TENDONS, ACTUATORS, GRAVITY, JOINT_DAMPING, NEVER_SINGULAR, PASSIVE, TOUCHABLE = range(7)
 
 
 class Scene(Struct):
@@ -150,7 +169,7 @@ class Scene(Struct):
     model: int  # addresses
     data: int
     nv: int
-    features: np.ndarray  # (6,) see above
+    features: np.ndarray  # (7,) see above
     qpos: np.ndarray
     qvel: np.ndarray
     passive: np.ndarray  # qfrc_passive
@@ -158,7 +177,9 @@ class Scene(Struct):
     bias: np.ndarray  # qfrc_bias
     xpos: np.ndarray
     xquat: np.ndarray
+    xmat: np.ndarray
     cdof: np.ndarray
+    cvel: np.ndarray
     subtree_com: np.ndarray
     subtree_mass: np.ndarray
     M: np.ndarray
@@ -211,10 +232,13 @@ class Rows(Struct):
     restitution: np.ndarray
     friction: np.ndarray  # (cap,) [-] μ_s of the pair
     force: np.ndarray  # (cap,) [N]
+    carry: np.ndarray  # (cap, 3) [m/s] of the plane of a local constraint, else 0
     rub: np.ndarray  # (cap, 3) [N] friction force on the second body
-    point_jac: np.ndarray  # (cap, 3, nv) of the relative velocity, where friction needs it
+    slide: np.ndarray  # (cap, 3) [m/s] sliding velocity of contacts that rub
+    rubbing: np.ndarray  # (cap,) which rows those are
+    tangent: np.ndarray  # (cap, nv) their rows along the sliding, whitened
     memory: np.ndarray  # (cap, MEMORY) of the contact, see the constants below
-    local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms
+    local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms, or the world's if static
     old_count: np.ndarray  # (1,) contacts of the last tick
     old_taken: np.ndarray  # (cap,) 1 = recognised in this tick
     old_geom: np.ndarray  # (cap, 2)
@@ -224,6 +248,7 @@ class Rows(Struct):
     bound: np.ndarray  # (cap,) [m/s] of J q̇⁺ in rigid time stepping
     joined: np.ndarray  # (cap,) 1 = joined a collision after its first solution
     geom: np.ndarray  # (cap, 2) -1 for a joint limit
+    body: np.ndarray  # (cap, 2) what moves there, -1 = nothing (static) or a joint limit
     tree: np.ndarray  # (cap, 2) -1 = static
     normal: np.ndarray  # (cap, 3)
     point: np.ndarray  # (cap, 3)
@@ -243,7 +268,7 @@ class Rows(Struct):
 
 
 # What a contact remembers while it lasts.
-MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION, MEMORY_WALL, MEMORY = 0, 1, 2, 10, 32
+MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION, MEMORY_WALL = 0, 1, 2, 7  # of MEMORY floats
 
 
 class Motion(Struct):
@@ -263,8 +288,6 @@ class Motion(Struct):
     jac: np.ndarray  # (6, nv) J_h
     jac_white: np.ndarray  # (6, nv) J_h, whitened
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
-    seam: np.ndarray  # (3, 3) scratch of the seam test
-    tangent: np.ndarray  # (nv,) scratch of friction
     vector3: np.ndarray  # (3, 3) scratch of friction
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
@@ -274,7 +297,6 @@ class Motion(Struct):
     rank: np.ndarray  # (2,) of Λ_h⁻¹ there; topological constraints
     error: np.ndarray  # (2, 6) pose and twist of the device minus those of the tool
     reaction: np.ndarray  # (nv,) torques of the topological penalty on the linkage
-    spatial: np.ndarray  # (2, 6) scratch
     bias: np.ndarray  # (6,) J̇_h q̇ − J_h D⁻¹ B
     hand6: np.ndarray  # (6, 6) wrench on the tool, on the device; scratch
     point: np.ndarray  # (3,) the hand point in the world
@@ -352,6 +374,7 @@ class Servo(Struct):
     rows: Rows
     work: FrictionWork
     closures: Closures
+    local: Local
     device: Device
     display: Display  # of an admittance coupling
     clock: Clock
@@ -364,6 +387,10 @@ class Servo(Struct):
     pose_bytes: np.ndarray
     commands: Slot  # parameters, towards the servo
     targets: Slot  # hand targets, towards the servo
+    updates: Slot  # of the local model, towards the servo
+    states: Slot  # of the proxy, from the servo
+    state: np.ndarray  # (1 + nq + 2 nv,) time, qpos, qvel, impulses of contacts so far
+    state_bytes: np.ndarray
     views: Slot  # poses and the newest row, from the servo
     ring: np.ndarray  # (n,) ROW
     ring_bytes: np.ndarray  # (n, bytes)
@@ -384,13 +411,15 @@ class Servo(Struct):
     STAGE_LIMIT,
     STAGE_RESONATE,
     STAGE_SHAPE,
+    STAGE_SMOOTH,
     STAGE_COUPLE,
     STAGE_MOVE,
+    STAGE_REPORT,
     STAGE_TICK,
     STAGE_ADMIT,
     STAGE_TRAVEL,
-) = range(17)
-STAGES = 17
+) = range(19)
+STAGES = 19
 
 
 class Block:

@@ -38,12 +38,36 @@ from detent.servo.records import (
     Scene,
     Servo,
 )
-from detent.servo.sense import add_normal_row, row_group
+from detent.servo.sense import add_normal_row, add_relative_row, row_group
 
+TRACE = 1e-9  # [m] of depth, so that contacts of no depth share evenly
 MOST_STIFFNESS = 0.25  # K T²/m_eff that a fixed step holds with margin
 MOST_DAMPING = 0.5  # B T/m_eff
 REACTIVATIONS = 3  # how often contacts may join a collision that is being resolved
 APPROACH = 1e-12  # [m/s] slower than this nothing approaches
+
+
+@kernel
+def share_gains(rows: Rows) -> None:
+    r"""Divide stiffness and damping among the contacts of a face, by their depths (B9).
+
+    .. math:: K_i = K \frac{d_i}{\sum_j \max(0, n_i^T n_j)^2 d_j}
+
+    Contacts of equal depth share K, a contact that is only just touched has none of it, and
+    one that is reported twice counts once: the resultant depends on the geometry alone, and
+    changes without a jump when contacts come and go.
+    """
+    for r in range(rows.tally[0]):
+        depth = TRACE - rows.separation[r]
+        if rows.geom[r, 0] < 0 or depth < 0.0:
+            continue
+        total = 0.0
+        for i in range(rows.tally[0]):
+            if rows.geom[i, 0] >= 0 and rows.separation[i] <= 0.0:
+                facing = max(dot(rows.normal[r], rows.normal[i], 3), 0.0)
+                total += facing * facing * (TRACE - rows.separation[i])
+        rows.stiffness[r] *= depth / total
+        rows.damping[r] *= depth / total
 
 
 @kernel
@@ -152,6 +176,8 @@ def normal_force(sc: Scene, rows: Rows, r: int, s: float, p: np.ndarray) -> floa
 @kernel
 def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
     """Normal forces of all touching rows, except of groups that are colliding (TH 4.5)."""
+    if p["resultant"][0] != 0:
+        share_gains(rows)
     bound_gains(sc, mo, rows, p["step"][0])
     for r in range(rows.tally[0]):
         rows.force[r] = 0.0
@@ -207,14 +233,9 @@ def describe_hit(sc: Scene, rows: Rows, r: int, hit: int, slides: int) -> None:
     if slides == 0:
         return
     clear_matrix(rows.hit_tangent[hit])
-    if rows.geom[r, 0] < 0:  # a joint limit
-        return
     rows.hit_friction[hit] = rows.friction[r]
-    a, b = tangent(rows.normal[r], 0), tangent(rows.normal[r], 1)
-    for j in range(sc.nv):
-        vx, vy, vz = rows.point_jac[r, 0, j], rows.point_jac[r, 1, j], rows.point_jac[r, 2, j]
-        rows.hit_tangent[hit, 0, j] = a[0] * vx + a[1] * vy + a[2] * vz
-        rows.hit_tangent[hit, 1, j] = b[0] * vx + b[1] * vy + b[2] * vz
+    for k in range(2):
+        add_relative_row(sc, rows, r, tangent(rows.normal[r], k), rows.hit_tangent[hit, k])
 
 
 @kernel
@@ -329,7 +350,7 @@ def react(s: Servo) -> None:
     if mode == RIGID:
         call_stage(s.stages[STAGE_RIGID], s)
         if keeps_memory(s.parameters):
-            remember(s.rows, math.inf)
+            remember(s.rows, math.inf, s.parameters["wall"][0] != 0)
         return
     press_resting(s.scene, s.motion, s.rows, s.parameters)
     if s.parameters["friction"][0] != 0:
@@ -337,4 +358,4 @@ def react(s: Servo) -> None:
     if mode == IMPULSE:
         strike_colliding(s)
     if keeps_memory(s.parameters):
-        remember(s.rows, 0.0)
+        remember(s.rows, 0.0, s.parameters["wall"][0] != 0)

@@ -16,6 +16,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.loops import DEPENDENT
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
+from detent.local.records import ACTIVE, FRESH
 from detent.servo.identity import keeps_memory, recall
 from detent.servo.records import (
     ACTUATORS,
@@ -30,6 +31,7 @@ from detent.servo.records import (
     STAGE_CLOSE,
     TENDONS,
     TICKS,
+    TOUCHABLE,
     Motion,
     Rows,
     Scene,
@@ -50,6 +52,8 @@ from detent.world.bridge import (
     mj_transmission,
 )
 
+Vector = np.ndarray | tuple[float, float, float]
+
 TOUCH = 1e-9  # [m] a rigid contact this near is touching
 LEVER = 1e-9  # [m, -] a row that moves its bodies by less than this moves nothing
 SAME = 1e-9  # [m, -] two contacts are copies if row and separation agree to this
@@ -62,7 +66,8 @@ def update_physics(sc: Scene, mo: Motion) -> None:
     mj_comPos(sc.model, sc.data)
     if sc.features[TENDONS] > 0:
         mj_tendon(sc.model, sc.data)
-    mj_collision(sc.model, sc.data)
+    if sc.features[TOUCHABLE] != 0:
+        mj_collision(sc.model, sc.data)
     if sc.features[ACTUATORS] > 0:
         mj_transmission(sc.model, sc.data)
     if sc.features[PASSIVE] != 0:
@@ -124,58 +129,62 @@ def contact_key(sc: Scene, c: int) -> float:
 
 @kernel
 def add_point_row(
-    sc: Scene, body: int, point: np.ndarray, direction: np.ndarray, sign: float, out: np.ndarray
+    sc: Scene, body: int, point: np.ndarray, direction: Vector, sign: float, out: np.ndarray
 ) -> None:
     r"""out += sign · directionᵀ J of a point of a body, from MuJoCo's spatial axes.
 
     .. math:: d^T J_j = d^T (v_j + \omega_j \times r) = d^T v_j + \omega_j^T (r \times d)
     """
-    root = sc.body_root[body]
-    rx, ry = point[0] - sc.subtree_com[root, 0], point[1] - sc.subtree_com[root, 1]
-    rz = point[2] - sc.subtree_com[root, 2]
+    centre, root = sc.subtree_com, sc.body_root[body]
+    rx, ry, rz = point[0] - centre[root, 0], point[1] - centre[root, 1], point[2] - centre[root, 2]
     x, y, z = sign * direction[0], sign * direction[1], sign * direction[2]
-    mx, my, mz = ry * z - rz * y, rz * x - rx * z, rx * y - ry * x
-    j = sc.body_last_dof[body]
-    while j >= 0:
-        turn = sc.cdof[j, 0] * mx + sc.cdof[j, 1] * my + sc.cdof[j, 2] * mz
-        out[j] += turn + sc.cdof[j, 3] * x + sc.cdof[j, 4] * y + sc.cdof[j, 5] * z
-        j = sc.dof_parent[j]
+    turn = (ry * z - rz * y, rz * x - rx * z, rx * y - ry * x)
+    add_wrench(sc, body, turn, (x, y, z), out)
 
 
 @kernel
-def write_contact_row(sc: Scene, rows: Rows, c: int, r: int, keep: int) -> None:
-    """Row r ← contact c: J = nᵀ(J₂ − J₁), n from geom 1 to geom 2 (TH 4.21).
+def add_wrench(sc: Scene, body: int, turn: Vector, push: Vector, out: np.ndarray) -> None:
+    """out += the torques of a moment and a force on a body, about MuJoCo's centre of its tree."""
+    cdof, parent = sc.cdof, sc.dof_parent  # read once: what is written might be the table itself
+    mx, my, mz, x, y, z = turn[0], turn[1], turn[2], push[0], push[1], push[2]
+    j = sc.body_last_dof[body]
+    while j >= 0:
+        rotation = cdof[j, 0] * mx + cdof[j, 1] * my + cdof[j, 2] * mz
+        out[j] += rotation + (cdof[j, 3] * x + cdof[j, 4] * y + cdof[j, 5] * z)
+        j = parent[j]
 
-    Friction needs J₂ − J₁ as well: then it is kept.
-    """
+
+@kernel
+def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
+    """Row r ← contact c: J = nᵀ(J₂ − J₁), n from geom 1 to geom 2 (TH 4.21)."""
     for side in range(2):
         geom = sc.contact["geom"][c, side]
         body = sc.geom_body[geom]
         rows.geom[r, side] = geom
         rows.tree[r, side] = sc.body_tree[body]
+        rows.body[r, side] = body if sc.body_tree[body] >= 0 else -1
     for k in range(3):
         rows.normal[r, k] = sc.contact["frame"][c, k]
         rows.point[r, k] = sc.contact["pos"][c, k]
     rows.separation[r] = sc.contact["dist"][c]
     for j in range(sc.nv):
         rows.jac[r, j] = 0.0
-    if keep != 0:
-        for k in range(3):
-            clear_vector(rows.point_jac[r, k])
+    add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])
+
+
+@kernel
+def add_relative_row(sc: Scene, rows: Rows, r: int, direction: Vector, out: np.ndarray) -> None:
+    """out += directionᵀ(J₂ − J₁) at the contact of row r."""
     for side in range(2):
-        if rows.tree[r, side] >= 0:
+        if rows.body[r, side] >= 0:
             sign = 1.0 if side == 1 else -1.0
-            add_normal_row(sc, rows, r, side, sign)
-            body = sc.geom_body[rows.geom[r, side]]
-            for k in range(3 if keep != 0 else 0):
-                add_point_row(sc, body, rows.point[r], sc.axes[k], sign, rows.point_jac[r, k])
+            add_point_row(sc, rows.body[r, side], rows.point[r], direction, sign, out)
 
 
 @kernel
 def add_normal_row(sc: Scene, rows: Rows, r: int, side: int, sign: float) -> None:
     """rows.jac[r] += sign · nᵀ J of the body on that side."""
-    body = sc.geom_body[rows.geom[r, side]]
-    add_point_row(sc, body, rows.point[r], rows.normal[r], sign, rows.jac[r])
+    add_point_row(sc, rows.body[r, side], rows.point[r], rows.normal[r], sign, rows.jac[r])
 
 
 @kernel
@@ -227,9 +236,9 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
             continue
         if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
             continue
-        write_contact_row(sc, rows, c, r, p["friction"][0])
+        write_contact_row(sc, rows, c, r)
         forget_round_off(rows.jac[r])
-        if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r, mo.seam):
+        if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r):
             continue
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
         rows.damping[r] = pair_property(sc, g1, g2, 1, p["damping"][0])
@@ -256,7 +265,9 @@ def gather_limits(sc: Scene, rows: Rows, p: np.ndarray) -> None:
             rows.jac[r, sc.limit_dof[i]] = 1.0 if end == 0 else -1.0
             rows.separation[r] = s
             rows.restitution[r] = p["restitution"][0]
+            rows.friction[r] = 0.0
             rows.geom[r, 0], rows.geom[r, 1] = -1, -1
+            rows.body[r, 0], rows.body[r, 1] = -1, -1
             rows.tree[r, 0], rows.tree[r, 1] = sc.dof_tree[sc.limit_dof[i]], -1
             rows.stiffness[r], rows.damping[r] = -1.0, -1.0  # from the inertia, see respond
             r += 1
@@ -271,8 +282,8 @@ def yield_to_closures(mo: Motion, rows: Rows, r: int, nv: int) -> None:
     anything. The contact keeps its force, which the loop balances.
     """
     before = dot(rows.white[r], rows.white[r], nv)
-    project_on_closures(mo.inertia, rows.white[r])
-    if dot(rows.white[r], rows.white[r], nv) < DEPENDENT * DEPENDENT * before:
+    taken = project_on_closures(mo.inertia, rows.white[r])
+    if before - taken < DEPENDENT * DEPENDENT * before:
         clear_vector(rows.white[r])
         clear_vector(rows.jac[r])
         rows.velocity[r] = 0.0
@@ -340,6 +351,8 @@ def row_group(rows: Rows, r: int) -> int:
 def is_fresh(s: Servo) -> bool:
     """Whether inertia and constraint directions are those of this tick, not of a tick before."""
     frozen = s.parameters["frozen"][0]
+    if frozen != 0 and s.local.counts[ACTIVE] != 0:
+        return s.local.counts[FRESH] != 0 or s.clock.counts[TICKS] == 0
     return frozen == 0 or s.clock.counts[TICKS] % frozen == 0
 
 
@@ -364,6 +377,6 @@ def sense(s: Servo) -> None:
     gather_contacts(s.scene, s.motion, s.rows, p)
     gather_limits(s.scene, s.rows, p)
     if keeps_memory(p):
-        recall(s.scene, s.rows)
+        recall(s.scene, s.rows, p["wall"][0] != 0)
     respond(s.scene, s.motion, s.rows, p)
     classify_groups(s.scene, s.rows, p["contact_mode"][0], p["step"][0])

@@ -52,12 +52,13 @@ def shape(s: Servo) -> None:
         find_bias(s)
     n = de.dimension[0]
     push, acceleration = mo.hand6[2], mo.hand6[4]
+    clear_vector(push)
     for i in range(n):
         a = de.axes[i]
         drag = p["shaping_damping"][0, a] * de.twist[a]
-        push[i] = de.hand[a] + de.felt[a] + mo.hand6[1, a] - drag
+        push[a] = de.hand[a] + de.felt[a] + mo.hand6[1, a] - drag
     for i in range(n):
-        acceleration[i] = mo.bias[de.axes[i]] + dot(mo.inside[0, i], push, n)
+        acceleration[i] = mo.bias[de.axes[i]] + dot(mo.mobility[de.axes[i]], push, 6)
     clear_vector(de.raw)
     for i in range(n):
         a = de.axes[i]

@@ -10,6 +10,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import copy_vector, largest
+from detent.local.records import ACTIVE, AGE, LOADED, LOST, SEQUENCE, TRUST, Local
 from detent.servo.couple import (
     add_hand_torque,
     coordinate,
@@ -37,9 +38,11 @@ from detent.servo.records import (
     STAGE_LIMIT,
     STAGE_MOVE,
     STAGE_REACT,
+    STAGE_REPORT,
     STAGE_RESONATE,
     STAGE_SENSE,
     STAGE_SHAPE,
+    STAGE_SMOOTH,
     STAGE_TRAVEL,
     STAGE_WEIGH,
     TICKS,
@@ -109,6 +112,8 @@ def record_state(
     for i in range(6):
         row["device_twist"][0, i] = de.twist[i]
         row["tool_twist"][0, i] = mo.twist[i]
+    row["dropped"][0] = 0
+    row["trust"][0] = 1.0
     row["tool_energy"][0] = tool_energy(sc, mo)
     row["device_energy"][0] = device_energy(de)
 
@@ -133,10 +138,23 @@ def record_forces(de: Device, rows: Rows, tool_tree: int, touch: float, row: np.
     row["state"][0] = rows.group_state[root]
     row["contacts"][0] = touching
     row["collisions"][0] = rows.tally[3]
-    row["dropped"][0] = rows.tally[1]
+    row["dropped"][0] += rows.tally[1]
     row["bounded"][0] = rows.tally[2]
     row["depth"][0] = depth
     row["impact_energy"][0] = rows.impact[0]
+
+
+@kernel
+def record_local(lo: Local, row: np.ndarray) -> None:
+    """How the local model does."""
+    row["update"][0] = int(lo.head[SEQUENCE])
+    row["local"][0] = lo.number[0]
+    row["dropped"][0] = lo.counts[LOST]
+    row["age"][0], row["trust"][0] = lo.times[AGE], lo.times[TRUST]
+    row["update_energy"][0] = lo.times[LOADED]
+    row["deformation"][0] = 0.0
+    for i in range(lo.number[0]):
+        row["deformation"][0] = max(row["deformation"][0], lo.held["offset"][i])
 
 
 @kernel
@@ -176,6 +194,9 @@ def couple(s: Servo) -> None:
     index = s.written[0] % s.ring.shape[0]
     row = s.ring[index : index + 1]
     record_state(sc, mo, de, ck, p, row)
+    if s.local.counts[ACTIVE] != 0:
+        call_stage(s.stages[STAGE_SMOOTH], s)
+        record_local(s.local, row)
     external_torques(sc, mo)
     map_to_hand(mo, de, mo.external, de.environment)
     if p["strategy"][0] >= SCALE:
@@ -200,6 +221,8 @@ def couple(s: Servo) -> None:
     if ck.counts[FAULT] == NO_FAULT:
         call_stage(s.stages[STAGE_MOVE], s)
     ck.counts[TICKS] += 1
+    if s.local.counts[ACTIVE] != 0:
+        call_stage(s.stages[STAGE_REPORT], s)
 
 
 @kernel

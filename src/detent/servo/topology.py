@@ -15,7 +15,7 @@ from detent.kernels.mapping import (
     trust_mobility,
     weigh,
 )
-from detent.kernels.vectors import clear_vector, dot
+from detent.kernels.vectors import Triple, clear_vector, cross, inner, plus
 from detent.servo.close import COUPLED, coupled_motion, find_places
 from detent.servo.couple import add_hand_torque, respond_to_hand
 from detent.servo.records import Closures, Device, Motion, Scene, Servo
@@ -25,19 +25,22 @@ MOST_TURN = 0.5  # [rad] between the linkage and where the device would have it
 
 
 @kernel
-def pack(source: np.ndarray, de: Device, out: np.ndarray) -> None:
-    """out = the part of a 6 × 6 matrix within the device's subspace."""
-    for i in range(de.dimension[0]):
-        for k in range(de.dimension[0]):
+def packed(source: np.ndarray, de: Device, out: np.ndarray) -> np.ndarray:
+    """The part of a 6 × 6 matrix within the device's subspace, in out if it is not all of it."""
+    n = de.dimension[0]
+    if n == 6:
+        return source
+    for i in range(n):
+        for k in range(n):
             out[i, k] = source[de.axes[i], de.axes[k]]
+    return out
 
 
 @kernel
 def weigh_rigid(s: Servo) -> None:
     """Stage: Λ_h⁻¹ in the device's subspace, of a tool that moves in all of it in every pose."""
     mo, de = s.motion, s.device
-    pack(mo.mobility, de, mo.inside[0])
-    trust_mobility(mo.inside[0], de.dimension[0], mo.mapping)
+    trust_mobility(packed(mo.mobility, de, mo.inside[0]), de.dimension[0], mo.mapping)
     mo.rank[0] = de.dimension[0]
 
 
@@ -46,12 +49,11 @@ def weigh_linkage(s: Servo) -> None:
     """Stage: the same of any tool, with its rank, and what its joints do to the hand."""
     mo, de, p = s.motion, s.device, s.parameters
     n = de.dimension[0]
-    pack(mo.mobility, de, mo.inside[0])
-    update_link_inertia(s.scene, mo)
-    pack(mo.link, de, mo.inside[1])
-    enter, leave = p["singular"][0, 0], p["singular"][0, 1]
     if is_fresh(s):
-        mo.rank[0] = weigh(mo.inside[0], mo.inside[1], n, enter, leave, mo.rank[0], mo.mapping)
+        update_link_inertia(s.scene, mo)
+        mobility, link = packed(mo.mobility, de, mo.inside[0]), packed(mo.link, de, mo.inside[1])
+        enter, leave = p["singular"][0, 0], p["singular"][0, 1]
+        mo.rank[0] = weigh(mobility, link, n, enter, leave, mo.rank[0], mo.mapping)
     mo.rank[1] = n - max(mo.rank[0], 0)
     hold_topology(s.scene, mo, de, s.closures, p)
 
@@ -114,12 +116,10 @@ def hold_topology(sc: Scene, mo: Motion, de: Device, cl: Closures, p: np.ndarray
 
 
 @kernel
-def spatial_cross(v: np.ndarray, s: np.ndarray, out: np.ndarray) -> None:
-    """out = v × s of spatial motions (angular, linear)."""
-    for k in range(3):
-        a, b = (k + 1) % 3, (k + 2) % 3
-        out[k] = v[a] * s[b] - v[b] * s[a]
-        out[3 + k] = v[a] * s[3 + b] - v[b] * s[3 + a] + v[3 + a] * s[b] - v[3 + b] * s[a]
+def spatial_axis(sc: Scene, j: int) -> tuple[Triple, Triple]:
+    """The angular and the linear part of a degree of freedom."""
+    axis = sc.cdof[j]
+    return (axis[0], axis[1], axis[2]), (axis[3], axis[4], axis[5])
 
 
 @kernel
@@ -128,11 +128,12 @@ def limit_turns(sc: Scene, body: int, y: np.ndarray) -> None:
     most = 0.0
     j = sc.body_last_dof[body]
     while j >= 0:
-        most = max(most, abs(y[j]) * math.sqrt(dot(sc.cdof[j], sc.cdof[j], 3)))
+        axis, _ = spatial_axis(sc, j)
+        most = max(most, y[j] * y[j] * inner(axis, axis))
         j = sc.dof_parent[j]
-    if most > MOST_TURN:
+    if most > MOST_TURN * MOST_TURN:
         for j in range(sc.nv):
-            y[j] *= MOST_TURN / most
+            y[j] *= MOST_TURN / math.sqrt(most)
 
 
 @kernel
@@ -186,27 +187,26 @@ def add_reaction(
     sc: Scene, mo: Motion, body: int, point: np.ndarray, sign: float, u: np.ndarray
 ) -> None:
     r"""mo.reaction += sign · :math:`\left(\frac{dJ}{dq} y\right)^T u` of a point, y in mo.white."""
-    parent, turned = mo.spatial[0], mo.spatial[1]
     root = sc.body_root[body]
-    clear_vector(parent)
+    r = (
+        point[0] - sc.subtree_com[root, 0],
+        point[1] - sc.subtree_com[root, 1],
+        point[2] - sc.subtree_com[root, 2],
+    )
+    turn, shift = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     j = sc.body_last_dof[body]
     while j >= 0:  # the motion of the body, of which the chain is taken away again
-        for k in range(6):
-            parent[k] += sc.cdof[j, k] * mo.white[j]
+        axis, line = spatial_axis(sc, j)
+        turn, shift = plus(turn, mo.white[j], axis), plus(shift, mo.white[j], line)
         j = sc.dof_parent[j]
-    rx, ry = point[0] - sc.subtree_com[root, 0], point[1] - sc.subtree_com[root, 1]
-    rz = point[2] - sc.subtree_com[root, 2]
-    vx = parent[3] + parent[1] * rz - parent[2] * ry
-    vy = parent[4] + parent[2] * rx - parent[0] * rz
-    vz = parent[5] + parent[0] * ry - parent[1] * rx
+    v = plus(shift, 1.0, cross(turn, r))
+    force, moment = (u[0], u[1], u[2]), (u[3], u[4], u[5])
     j = sc.body_last_dof[body]
     while j >= 0:
-        axis = sc.cdof[j]
-        for k in range(6):
-            parent[k] -= axis[k] * mo.white[j]
-        spatial_cross(parent, axis, turned)
-        x = turned[3] + turned[1] * rz - turned[2] * ry + axis[1] * vz - axis[2] * vy
-        y = turned[4] + turned[2] * rx - turned[0] * rz + axis[2] * vx - axis[0] * vz
-        z = turned[5] + turned[0] * ry - turned[1] * rx + axis[0] * vy - axis[1] * vx
-        mo.reaction[j] += sign * (u[0] * x + u[1] * y + u[2] * z + dot(u[3:6], turned, 3))
+        axis, line = spatial_axis(sc, j)
+        turn, shift = plus(turn, -mo.white[j], axis), plus(shift, -mo.white[j], line)
+        turned = cross(turn, axis)
+        moved = plus(cross(turn, line), 1.0, cross(shift, axis))
+        moved = plus(plus(moved, 1.0, cross(turned, r)), 1.0, cross(axis, v))
+        mo.reaction[j] += sign * (inner(force, moved) + inner(moment, turned))
         j = sc.dof_parent[j]

@@ -23,7 +23,8 @@ class Contact:
     """Contact properties of the whole world; geoms can override them (see `World`).
 
     Stiffness and damping act at every contact point, so a face with four contact points is
-    four times as stiff.
+    four times as stiff. With ``resultant`` they are those of the whole face, however many
+    points the collision detection reports (B9).
 
     ``mode`` is ``"impulse"`` (impulses on collision, penalty at rest: TH 4.2),
     ``"penalty"`` (never an impulse) or ``"rigid"`` (complementarity time stepping without
@@ -46,6 +47,7 @@ class Contact:
     stiffness: float = 4_000.0  # [N/m]
     damping: float = 30.0  # [N·s/m]
     restitution: float = 0.0  # [-]
+    resultant: bool = False
     mode: str = "impulse"
     method: str = "complementarity"
     self_collision: str = "relative"

@@ -1,0 +1,105 @@
+"""One frame of an engine: from the newest state of the proxy to an update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mujoco
+import numpy as np
+
+from detent.engines.mirror import body_twists
+from detent.engines.protocol import Engine, Push, Target, Task
+from detent.errors import EngineError
+from detent.local.records import DIVERGED, HEALTHY, NEAR, PUSH
+from detent.local.update import check_near, pack_update
+
+SAME = 1e-6  # [m, -] rows that agree to this are copies
+MOST_SECONDS = 0.25  # of a world's time within a frame: an engine that is too slow falls behind
+
+
+class Frames:
+    """An engine at work, frame by frame."""
+
+    def __init__(self, engine: Engine, task: Task) -> None:
+        self.engine, self._local = engine, task.local
+        self._model = task.cut.world.model
+        self._data = mujoco.MjData(self._model)
+        self._last: np.ndarray | None = None
+        self.sequence = 0
+        self.trouble = ""  # what the engine last said of itself
+
+    def make(self, state: np.ndarray) -> np.ndarray:
+        """The bytes of the update for a state of the proxy: time, qpos, qvel, impulses."""
+        seconds = 0.0 if self._last is None else float(state[0] - self._last[0])
+        target = self.target(state, seconds)
+        self._last = state
+        self.sequence += 1
+        health, near = HEALTHY, np.zeros(0, NEAR)
+        try:
+            self.engine.advance(target, min(max(seconds, 0.0), MOST_SECONDS))
+            found = self.engine.near()
+            check_near(found, self._model.nbody)
+            near = self._drop_copies(found)
+        except EngineError as error:
+            self.trouble, health = str(error), DIVERGED
+        poses, twists = self.engine.links()
+        return pack_update(near, poses, twists, self._local, self.sequence, target.time, health)
+
+    def _drop_copies(self, near: np.ndarray) -> np.ndarray:
+        """Contacts that are one constraint: equal rows, equal separations (planar tools)."""
+        rows = np.zeros((len(near), self._model.nv + 1))
+        jac = np.zeros((3, self._model.nv))
+        for row, one in zip(rows, near, strict=True):
+            at = one["place"] + one["separation"] * one["normal"]
+            mujoco.mj_jac(self._model, self._data, jac, None, at, int(one["link"]))
+            row[:-1], row[-1] = one["normal"] @ jac, one["separation"]
+        kept: list[int] = []
+        for i in range(len(near)):
+            if not (np.abs(rows[kept] - rows[i]).max(axis=1, initial=0.0) < SAME).any():
+                kept.append(i)
+        return near[kept]
+
+    def target(self, state: np.ndarray, seconds: float) -> Target:
+        """The state with the poses and twists that it means, *seconds* after the last one."""
+        model, data = self._model, self._data
+        plain = 1 + model.nq + 2 * model.nv
+        parts = np.split(state[1:plain], [model.nq, model.nq + model.nv])
+        data.qpos[:], data.qvel[:], impulse = parts
+        load = np.zeros(model.nv)
+        pushes: tuple[Push, ...] = ()
+        if self._last is not None and seconds > 0.0:
+            load = (impulse - self._last[plain - model.nv : plain]) / seconds
+            pushes = tuple(
+                find_pushes(self._last[plain:].view(PUSH), state[plain:].view(PUSH), seconds)
+            )
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_comVel(model, data)
+        return Target(
+            float(state[0]),
+            data.qpos.copy(),
+            data.qvel.copy(),
+            np.hstack([data.xpos, data.xquat]),
+            body_twists(model, data, np.arange(model.nbody)),
+            load,
+            pushes,
+        )
+
+
+def find_pushes(before: np.ndarray, now: np.ndarray, seconds: float) -> Iterator[Push]:
+    r"""What each constraint did between two states, as a force that changes evenly.
+
+    With the right impulse p and the right displacement, m = ∫∫ f dt²:
+
+    .. math:: f(t) = a + b t, \quad p = aT + \tfrac12 bT^2, \quad m = \tfrac12 aT^2 + \tfrac16 bT^3
+    """
+    for old, new in zip(before, now, strict=True):
+        same = old["serial"] == new["serial"]
+        start = old["impulse"] if same else np.zeros(3)
+        p = new["impulse"] - start
+        if not p.any():
+            continue
+        m = new["moment"] - (old["moment"] if same else 0.0) - start * seconds
+        slope = 6.0 * (p * seconds - 2.0 * m) / seconds**3
+        first = p / seconds - 0.5 * slope * seconds
+        yield Push(int(new["other"]), new["place"].copy(), first, first + slope * seconds)

@@ -1,0 +1,217 @@
+"""What every engine that knows its state in MuJoCo's coordinates can answer alike."""
+
+from __future__ import annotations
+
+import copy
+
+import mujoco
+import numpy as np
+
+from detent.engines.protocol import Target, Task
+from detent.local.records import GIVES, NEAR
+from detent.servo import records
+from detent.servo.scene import make_arrays, make_scene
+from detent.servo.sense import gather_contacts
+from detent.world.contact import Contact
+from detent.world.world import PROPERTIES, World
+
+FOLLOW = 100.0  # [rad/s] of the controller that lets the tool follow the proxy
+CAPACITY = 512  # contacts
+HOLDABLE = 0.25  # of that, what a step of the engine can hold
+
+
+class Mirror:
+    """The whole world in MuJoCo's coordinates, beside whoever simulates it."""
+
+    def __init__(self, task: Task) -> None:
+        self.task, reach = task, task.local.reach
+        self.model = model = copy.deepcopy(task.world.model)
+        tool = tool_geoms(task.world)
+        model.geom_gap[tool] = np.maximum(model.geom_gap[tool], reach)
+        model.pair_gap[:] = np.maximum(model.pair_gap, reach)
+        self.data = mujoco.MjData(model)
+        self.data.qpos[:], self.data.qvel[:] = task.world.qpos, task.world.qvel
+        self.data.ctrl[:] = task.world.ctrl
+        self.static = model.ntree == len(task.world.trees)
+        self.exchanges = task.local.constraints == "inertial"  # forces, not the tool's contacts
+
+        mujoco.mj_forward(model, self.data)
+        self._scene = make_scene(task.world, model, self.data)
+        self._motion, self._rows, *_ = make_arrays(model, CAPACITY, 0)
+        self._p, self._defaults = survey_parameters(task.contact)
+
+    def place(self, target: Target) -> None:
+        """Put the tool where the proxy is."""
+        cut = self.task.cut
+        self.data.qpos[cut.qpos], self.data.qvel[cut.qvel] = target.qpos, target.qvel
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Everything that follows from positions and velocities."""
+        mujoco.mj_fwdPosition(self.model, self.data)
+        mujoco.mj_fwdVelocity(self.model, self.data)
+
+    def links(self) -> tuple[np.ndarray, np.ndarray]:
+        """Poses and twists of the tool's links."""
+        bodies, data = self.task.cut.bodies, self.data
+        poses = np.hstack([data.xpos[bodies], data.xquat[bodies]])
+        return poses, body_twists(self.model, data, bodies)
+
+    def bodies(self) -> np.ndarray:
+        """Poses of all bodies."""
+        return np.hstack([self.data.xpos, self.data.xquat])
+
+    def near(self) -> np.ndarray:
+        """Contacts of the tool and what is within reach of it; copies and seams are left out."""
+        rows, trees = self._rows, self.task.world.trees
+        gather_contacts(self._scene, self._motion, rows, self._p)
+        found = []
+        for r in range(rows.tally[0]):
+            sides = [int(tree) in trees for tree in rows.tree[r]]
+            if sides[0] != sides[1]:
+                found.append(self._describe(r, 1 if sides[1] else 0))
+        return np.array(found, NEAR) if found else np.zeros(0, NEAR)
+
+    def save(self) -> np.ndarray:
+        """The state of the world, for an engine that takes over."""
+        return np.concatenate([self.data.qpos, self.data.qvel])
+
+    def restore(self, saved: np.ndarray) -> None:
+        """Go on from a state that was saved."""
+        self.data.qpos[:], self.data.qvel[:] = np.split(saved, [self.model.nq])
+        self.refresh()
+
+    def behind(
+        self, body: int, place: np.ndarray, normal: np.ndarray
+    ) -> tuple[np.ndarray, int, np.ndarray]:
+        r"""Velocity of a body at a point, its tree, and how it gives along the normal.
+
+        .. math:: a = D^{-1/2} J^T n
+
+        of the tree's own degrees of freedom; of more than six only those of its last six are
+        kept, which move the body most.
+        """
+        model, data = self.model, self.data
+        tree = int(model.body_treeid[body])
+        if tree < 0:
+            return np.zeros(3), -1, np.zeros(GIVES)
+        jac = np.zeros((3, model.nv))
+        mujoco.mj_jac(model, data, jac, None, place, body)
+        half = np.zeros((1, model.nv))
+        mujoco.mj_solveM2(model, data, half, (normal @ jac)[None, :], np.sqrt(data.qLDiagInv))
+        own = half[0, model.dof_treeid == tree]
+        give = np.zeros(GIVES)
+        give[: min(len(own), GIVES)] = own[-GIVES:]
+        return jac @ data.qvel, tree, give
+
+    def number(self, body: int) -> int:
+        """The number of a body of the tool as a link."""
+        return int(np.searchsorted(self.task.cut.bodies, body))
+
+    def pull(self, last: Target, target: Target, share: float, omega: float) -> np.ndarray:
+        r"""(nv,) torques that let the tool follow, part of the way from one target to the next.
+
+        .. math:: \tau = (M \ddot q_p - T_c) + M (\omega^2 \Delta q + 2 \omega \Delta\dot q) + b
+
+        The first part is what the hand did to the proxy: its acceleration without the torques T_c
+        of its contacts. The second is S3's "graphics" controller, with K_g and B_g by a frequency;
+        b balances bias and passive torques. The controller never pulls back what the hand pushes
+        (the direction of -T_c): so an object gets the momentum that the hand lost.
+        """
+        cut, model, data = self.task.cut, self.model, self.data
+        error, velocity = self._lag(last, target, share)
+        drive = self._times_inertia(omega**2 * error + 2.0 * omega * velocity)
+        seconds = target.time - last.time
+        if seconds > 0.0:
+            hand = self._times_inertia((target.qvel - last.qvel) / seconds) - target.load
+            drive = hand + self._without_recoil(drive, -target.load)
+        out = np.zeros(model.nv)
+        out[cut.qvel] = drive + data.qfrc_bias[cut.qvel] - data.qfrc_passive[cut.qvel]
+        return out
+
+    def push(self, target: Target, share: float) -> np.ndarray:
+        """(nv,) torques of the forces on objects, part of the way to the target."""
+        out, jac = np.zeros(self.model.nv), np.zeros((3, self.model.nv))
+        for one in target.pushes:
+            mujoco.mj_jac(self.model, self.data, jac, None, one.place, one.other)
+            out += ((1.0 - share) * one.first + share * one.last) @ jac
+        return out
+
+    def lead(self, last: Target, target: Target, share: float) -> None:
+        """Put the tool part of the way between two targets; nothing else is touched."""
+        cut = self.task.cut
+        step, at = np.zeros(cut.world.model.nv), last.qpos.copy()
+        mujoco.mj_differentiatePos(cut.world.model, step, 1.0, last.qpos, target.qpos)
+        mujoco.mj_integratePos(cut.world.model, at, step, share)
+        self.data.qpos[cut.qpos] = at
+        self.data.qvel[cut.qvel] = (1.0 - share) * last.qvel + share * target.qvel
+
+    def _describe(self, r: int, side: int) -> tuple[object, ...]:
+        """Row r as NEAR; *side* is the tool's."""
+        rows, model = self._rows, self.model
+        normal = rows.normal[r] if side == 1 else -rows.normal[r]
+        s = float(rows.separation[r])
+        place = rows.point[r] - 0.5 * s * normal
+        link, other = (int(model.geom_bodyid[rows.geom[r, k]]) for k in (side, 1 - side))
+        velocity, *gives = self.behind(other, place, normal)
+        given = (getattr(rows, name)[r] for name in PROPERTIES)
+        own = (
+            np.nan if value == default else value
+            for value, default in zip(given, self._defaults, strict=True)
+        )
+        return (self.number(link), other, place, normal, velocity, *own, *gives, s)
+
+    def _lag(self, last: Target, target: Target, share: float) -> tuple[np.ndarray, np.ndarray]:
+        """Errors of position and velocity against a point between two targets."""
+        cut, data = self.task.cut, self.data
+        tool = cut.world.model
+        step, error = np.zeros(tool.nv), np.zeros(tool.nv)
+        mujoco.mj_differentiatePos(tool, step, 1.0, last.qpos, target.qpos)
+        at = last.qpos.copy()
+        mujoco.mj_integratePos(tool, at, step, share)
+        mujoco.mj_differentiatePos(tool, error, 1.0, data.qpos[cut.qpos], at)
+        return error, (1.0 - share) * last.qvel + share * target.qvel - data.qvel[cut.qvel]
+
+    def _times_inertia(self, tool: np.ndarray) -> np.ndarray:
+        """M v of the tool."""
+        whole, out = np.zeros(self.model.nv), np.zeros(self.model.nv)
+        whole[self.task.cut.qvel] = tool
+        mujoco.mj_mulM(self.model, self.data, out, whole)
+        return out[self.task.cut.qvel]
+
+    def _without_recoil(self, drive: np.ndarray, push: np.ndarray) -> np.ndarray:
+        """The part of *drive* that does not work against *push*."""
+        whole = np.zeros((1, self.model.nv))
+        whole[0, self.task.cut.qvel] = push
+        response = np.zeros_like(whole)
+        mujoco.mj_solveM(self.model, self.data, response, whole)
+        along, size = response[0, self.task.cut.qvel] @ drive, whole[0] @ response[0]
+        return drive - along / size * push if along < 0.0 < size else drive
+
+
+def tool_geoms(world: World) -> np.ndarray:
+    """(ngeom,) which geoms are the tool's."""
+    model = world.model
+    return np.isin(model.body_treeid[model.geom_bodyid], list(world.trees))
+
+
+def survey_parameters(contact: Contact) -> tuple[np.ndarray, tuple[float, ...]]:
+    """Parameters with which rows also keep what is only near, and the session's properties."""
+    p = np.zeros(1, records.PARAMETERS)
+    p["contact_mode"] = records.RIGID
+    defaults = (contact.stiffness, contact.damping, contact.restitution, contact.friction.static)
+    p["stiffness"], p["damping"], p["restitution"], p["friction_static"] = defaults
+    return p, defaults
+
+
+def substeps(seconds: float, most: float) -> int:
+    """Into how many steps, none longer than *most*, a frame is divided evenly."""
+    return int(np.ceil(seconds / most - 1e-9))
+
+
+def body_twists(model: mujoco.MjModel, data: mujoco.MjData, bodies: np.ndarray) -> np.ndarray:
+    """(n, 6) velocities of the origins of bodies, linear first, in world axes."""
+    out = np.zeros((len(bodies), 6))
+    for i, body in enumerate(bodies):
+        mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, int(body), out[i], 0)
+    return np.hstack([out[:, 3:], out[:, :3]])

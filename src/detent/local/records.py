@@ -1,0 +1,145 @@
+"""What crosses between the engine and the local model, and what the servo keeps of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from detent.kernels.struct import Struct
+
+MOST = 64  # constraints of an update
+GIVES = 6  # degrees of freedom of what is behind a constraint
+MEMORY = 29  # [floats] of a contact: friction and walls
+
+_GEOMETRY: list[tuple[Any, ...]] = [
+    ("link", "i8"),  # body of the tool that it acts on, in the proxy's model
+    ("other", "i8"),  # what is behind it, in the engine's own numbers
+    ("place", "f8", 3),  # [m] c_p, on the surface of the other
+    ("normal", "f8", 3),  # [-] towards the tool
+    ("velocity", "f8", 3),  # [m/s] of the other at c_p
+    ("stiffness", "f8"),  # [N/m] NaN = the session's
+    ("damping", "f8"),  # [N·s/m]
+    ("restitution", "f8"),  # [-]
+    ("friction", "f8"),  # [-]
+    ("group", "i8"),  # what moves as one with the other; -1 = nothing does
+    ("give", "f8", GIVES),  # [1/√kg] a: a force f_j moves this plane by aᵀ a_j f_j, in one group
+]
+
+#: a contact of the tool, or something near it, as an engine reports it
+NEAR = np.dtype([*_GEOMETRY, ("separation", "f8")])  # [m] negative inside
+
+#: a local constraint, as it crosses to the servo: the point is the tool's, in the link's frame
+CONSTRAINT = np.dtype([*_GEOMETRY, ("separation", "f8"), ("point", "f8", 3)])
+
+#: a local constraint in the servo
+HELD = np.dtype(
+    [
+        *_GEOMETRY,
+        ("separation", "f8"),  # [m] of the proxy, deformed as it is
+        ("point", "f8", 3),  # [m] p, in the frame of the link
+        ("offset", "f8"),  # [m] deformation of the proxy along the normal
+        ("relax", "f8"),  # [m/s] by which it is taken back: constraint interpolation
+        ("shift", "f8"),  # [m] by which the plane has moved since the update
+        ("rate", "f8"),  # [m/s] at which it moves
+        ("late", "i8"),  # 1 = it came when the tool was past it: a collision that is due
+        ("force", "f8"),  # [N] of the last tick, impulses included
+        ("drag", "f8", 3),  # [N] friction on the tool
+        ("yielded", "f8"),  # [m/s] how much the plane gave way since the constraint is known
+        ("track", "i8"),  # column of `Local.history`, row of `Local.pushes`
+        ("memory", "f8", MEMORY),
+    ]
+)
+
+# Places of the head of an update; all floats.
+SEQUENCE, TIME, COUNT, DROPPED, HEALTH = range(5)
+HEAD = 8
+HEALTHY, DIVERGED = range(2)
+
+# Places of `Local.counts` and `Local.times`.
+ACTIVE, FRESH, ROWS, SEEN, LOST, REJECTED, ARRIVED, STRUCK, SERIALS = range(9)
+AGE, TRUST, MEAN_PERIOD, NEWEST, LOADED = range(5)
+HISTORY = 512  # [ticks] how late an update may be for objects that give way
+PERIODS = 5  # TH 6.2.4: the mean of the last five
+
+
+#: what the tool did to an object through a constraint, so far
+PUSH = np.dtype(
+    [
+        ("serial", "f8"),  # which constraint: they never share a number
+        ("other", "f8"),
+        ("place", "f8", 3),  # [m] where
+        ("impulse", "f8", 3),  # [N·s] ∫ f dt
+        ("moment", "f8", 3),  # [N·s²] ∫∫ f dt²
+    ]
+)
+
+
+class Local(Struct):
+    """The local model in the servo: the set of constraints and how far it can be trusted."""
+
+    heads: np.ndarray  # (3, HEAD) of updates: views on the buffers of their slot
+    incomings: np.ndarray  # (3, MOST) CONSTRAINT
+    head: np.ndarray  # (HEAD,) of the newest update that was merged
+    held: np.ndarray  # (MOST,) HELD, the set
+    before: np.ndarray  # (MOST,) HELD, the set before the update that is being merged
+    taken: np.ndarray  # (MOST,) 1 = recognised in this update
+    match: np.ndarray  # (MOST,) the known constraint behind each of the update
+    tracks: np.ndarray  # (MOST,) 1 = column of the history in use
+    history: np.ndarray  # (HISTORY, MOST) [m/s] how much planes had given way in the last ticks
+    number: np.ndarray  # (1,) constraints in the set
+    source: np.ndarray  # (capacity,) the constraint behind each row
+    counts: np.ndarray  # (9,) see above
+    times: np.ndarray  # (5,) [s] see above; the last [J]
+    periods: np.ndarray  # (PERIODS,) [s] of the last updates
+    pushes: np.ndarray  # (MOST,) PUSH
+    push_bytes: np.ndarray  # the same memory
+    kept: np.ndarray  # (nv,) contact torques of the last tick
+    residual: np.ndarray  # (nv,) what an update changed in them, and is still to be let go
+    wrench: np.ndarray  # (6,) scratch: the same at the hand
+
+
+def update_size() -> int:
+    """Bytes of an update."""
+    return 8 * HEAD + MOST * CONSTRAINT.itemsize
+
+
+def state_size(model: Any, pushes: bool) -> int:
+    """Bytes of a state of the proxy: time, qpos, qvel, impulses of contacts, and the pushes."""
+    plain = 8 * (1 + model.nq + 2 * model.nv)
+    return plain + MOST * PUSH.itemsize if pushes else plain
+
+
+def update_views(memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Head and constraints of an update that lies in the last axis of these bytes."""
+    return memory[..., : 8 * HEAD].view(np.float64), memory[..., 8 * HEAD :].view(CONSTRAINT)
+
+
+def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray) -> Local:
+    """An empty set, whose updates lie in the *buffers* of a slot."""
+    heads, incomings = update_views(buffers)
+    pushes = np.zeros(MOST, PUSH)
+    local = Local(
+        heads=heads,
+        incomings=incomings,
+        head=np.zeros(HEAD),
+        held=np.zeros(MOST, HELD),
+        before=np.zeros(MOST, HELD),
+        taken=np.zeros(MOST, np.int64),
+        match=np.zeros(MOST, np.int64),
+        tracks=np.zeros(MOST, np.int64),
+        history=np.zeros((HISTORY, MOST)),
+        number=np.zeros(1, np.int64),
+        source=np.zeros(capacity, np.int64),
+        counts=np.zeros(9, np.int64),
+        times=np.zeros(5),
+        periods=np.zeros(PERIODS),
+        pushes=pushes,
+        push_bytes=pushes.view(np.uint8),
+        kept=np.zeros(nv),
+        residual=np.zeros(nv),
+        wrench=np.zeros(6),
+    )
+    local.counts[ACTIVE] = active
+    local.times[TRUST] = 1.0
+    return local

@@ -1,0 +1,129 @@
+"""From what an engine reports to an update: clustered, chosen, the nearest first (M23, M24)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detent.errors import EngineError
+from detent.local.model import LocalModel
+from detent.local.records import (
+    COUNT,
+    DROPPED,
+    HEALTH,
+    MOST,
+    NEAR,
+    SEQUENCE,
+    TIME,
+    update_size,
+    update_views,
+)
+
+OPPOSED = 0.2  # a mean normal shorter than this is none: its members look at each other
+
+
+def pack_update(
+    near: np.ndarray,
+    links: np.ndarray,
+    twists: np.ndarray,
+    local: LocalModel,
+    sequence: int,
+    time: float,
+    health: int = 0,
+) -> np.ndarray:
+    """The bytes of an update.
+
+    Args:
+        near: (n,) NEAR, what the engine found, checked.
+        links: (m, 7) poses of the tool's links in the engine, at that moment.
+        twists: (m, 6) [m/s, rad/s] of the links' origins, for the choice by intent.
+        local: how to choose.
+        sequence: number of the update.
+        time: [s] of the servo for which this holds.
+        health: HEALTHY or DIVERGED.
+    """
+    chosen = cluster(choose(near, links, twists, local), local.cluster)
+    chosen = chosen[np.argsort(chosen["separation"], kind="stable")]
+    memory = np.zeros(update_size(), np.uint8)
+    head, out = update_views(memory)
+    kept = chosen[:MOST]
+    head[[SEQUENCE, TIME, COUNT]] = sequence, time, len(kept)
+    head[[DROPPED, HEALTH]] = len(chosen) - len(kept), health
+    for name in NEAR.names or ():
+        out[name][: len(kept)] = kept[name]
+    out["point"][: len(kept)] = tool_points(kept, links)
+    return memory
+
+
+def check_near(near: np.ndarray, links: int) -> None:
+    """Refuse what is no geometry, with the value in the message."""
+    if near.dtype != NEAR:
+        raise EngineError(f"the engine sent {near.dtype}, not detent.local.NEAR records")
+    for name in ("place", "normal", "velocity", "separation", "give"):
+        finite = np.isfinite(near[name])
+        bad = ~(finite if finite.ndim == 1 else finite.all(axis=1))
+        if bad.any():
+            value = near[name][bad][0]
+            raise EngineError(f"the engine sent {name} = {value}: it must be finite")
+    wrong = (near["link"] < 0) | (near["link"] >= links)
+    if wrong.any():
+        raise EngineError(
+            f"the engine sent link {near['link'][wrong][0]}: the tool has 0 to {links - 1}"
+        )
+
+
+def choose(
+    near: np.ndarray, links: np.ndarray, twists: np.ndarray, local: LocalModel
+) -> np.ndarray:
+    """What is within ε, or would be reached within the horizon (B5)."""
+    reach = np.full(len(near), local.epsilon)
+    if local.horizon > 0.0 and len(near):
+        arm = near["place"] - links[near["link"], :3]
+        linear, angular = twists[near["link"], :3], twists[near["link"], 3:]
+        relative = near["velocity"] - linear - np.cross(angular, arm)
+        reach += local.horizon * np.maximum(np.sum(relative * near["normal"], axis=1), 0.0)
+    return near[near["separation"] <= reach]
+
+
+def cluster(near: np.ndarray, reach: float) -> np.ndarray:
+    """Contacts of a pair within *reach* of each other as one: TH 6.8-6.10.
+
+    The cluster is where its deepest member is; its normal is the mean. Members whose normals
+    oppose each other (a thin wall, an exact fit) are not one contact (errata B2).
+    """
+    order = np.argsort(near["separation"], kind="stable")
+    groups: list[list[int]] = []
+    for i in order:
+        for group in groups:
+            if _fits(near, group, i, reach):
+                group.append(i)
+                break
+        else:
+            groups.append([i])
+    out = near[[group[0] for group in groups]].copy()
+    for k, group in enumerate(groups):
+        mean = near["normal"][group].sum(axis=0)
+        out["normal"][k] = mean / np.linalg.norm(mean)
+    return out
+
+
+def _fits(near: np.ndarray, group: list[int], i: int, reach: float) -> bool:
+    first = near[group[0]]
+    if near["link"][i] != first["link"] or near["other"][i] != first["other"]:
+        return False
+    apart = np.linalg.norm(near["place"][group] - near["place"][i], axis=1)
+    facing = near["normal"][group] @ near["normal"][i]
+    return bool((apart <= reach).all() and (facing > OPPOSED).all())
+
+
+def tool_points(near: np.ndarray, links: np.ndarray) -> np.ndarray:
+    """(n, 3) p = Rᵀ (c_p + s n − x), in the frames of the links (TH 6.1)."""
+    at = near["place"] + near["separation"][:, None] * near["normal"]
+    pose = links[near["link"]]
+    return rotate_back(pose[:, 3:], at - pose[:, :3])
+
+
+def rotate_back(quaternion: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Rᵀ v, row by row."""
+    w, xyz = quaternion[:, :1], -quaternion[:, 1:]
+    twice = 2.0 * np.cross(xyz, vectors)
+    return vectors + w * twice + np.cross(xyz, twice)

@@ -1,0 +1,149 @@
+"""The engine in its own process: late, dead, asleep, wild, and back again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from detent import Contact, LocalModel, Session, World
+from detent.devices import Inertial
+from detent.errors import EngineError, MissingExtraError, ParameterError
+from detent.hands import Constant
+from detent.servo.live import Live
+from engines import adapters
+
+RATE = 1000.0
+CAP = 5.0  # [N]
+AGE, DECAY = 0.15, 0.02  # [s]
+KILLS = int(os.environ.get("DETENT_KILLS", "4"))  # each takes as long as a process to start
+
+
+def pressing(engine: str | type = "mujoco", **local: object) -> Session:
+    """A peg that is pressed on the floor."""
+    world = World.builtin("corner").placed((0.0, -0.0695, 0.0))
+    device = Inertial(limits=(CAP, CAP, 1.0))
+    model = LocalModel(**{"age_limit": AGE, "decay": DECAY, **local})
+    return Session(world, Contact(4000.0, 30.0), device=device, local=model, engine=engine)
+
+
+PUSH = Constant((0.0, -1.0))
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 60.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if what():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def newest(live: Live) -> np.ndarray:
+    return live.view()[1]
+
+
+def test_updates_come_from_another_process() -> None:
+    with pressing().live(rate=RATE, hand=PUSH) as live:
+        assert live.engine is not None
+        assert live.engine.pid != os.getpid()
+        assert wait_for(lambda: live.engine.status().frames > 20)
+        assert wait_for(lambda: newest(live)["contacts"] == 2)
+        assert newest(live)["local"] == 2
+        poses, _ = live.view()
+        assert poses.shape == (World.builtin("corner").model.nbody, 7)
+        pid = live.engine.pid
+    assert wait_for(lambda: not _alive(pid), 5.0)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def die_and_return(live: Live) -> None:
+    """Kill the engine while the peg presses; wait until a new one is believed again."""
+    assert wait_for(lambda: newest(live)["trust"] == 1.0 and newest(live)["contacts"] > 0)
+    restarts = live.engine.status().restarts
+    os.kill(live.engine.pid, signal.SIGKILL)
+    assert wait_for(lambda: live.engine.status().restarts == restarts + 1)
+    assert wait_for(lambda: newest(live)["age"] > AGE + 2 * DECAY)
+    assert wait_for(lambda: newest(live)["age"] < AGE and newest(live)["trust"] == 1.0)
+
+
+def check_deaths(rows: np.ndarray) -> int:
+    """Within the cap always; held no longer than the age limit; zero within 20 ms after it."""
+    assert np.isfinite(rows["device_wrench"]).all()
+    assert np.abs(rows["device_wrench"][:, :2]).max() <= CAP
+    dead = rows["age"] > AGE + DECAY + 2.0 / RATE
+    contact = np.linalg.norm(rows["environment_wrench"][:, :3], axis=1)
+    assert contact[dead].max(initial=0.0) == 0.0
+    assert rows["trust"][rows["age"] <= AGE].min() >= 0.0
+    return int((np.diff(dead.astype(int)) == 1).sum())
+
+
+def test_a_killed_engine_lets_go_and_comes_back() -> None:
+    chunks = []
+    with pressing().live(rate=RATE, hand=PUSH) as live:
+        for _ in range(KILLS):
+            die_and_return(live)
+            chunks.append(live.recent(8.0))
+        assert live.running
+    assert all(check_deaths(rows) > 0 for rows in chunks)
+
+
+def test_an_engine_that_cannot_start_says_why() -> None:
+    with (
+        pytest.raises(EngineError, match="no licence found"),
+        pressing(adapters.Stubborn).live(rate=RATE),
+    ):
+        pass
+
+
+def test_a_raising_engine_is_started_again_and_quoted() -> None:
+    with pressing(adapters.Moody).live(rate=RATE, hand=PUSH) as live:
+        assert wait_for(lambda: live.engine.status().restarts >= 1)
+        assert "a bug of the adapter" in live.engine.status().trouble
+        assert live.running
+
+
+def test_a_sleeping_engine_is_killed() -> None:
+    with pressing(adapters.Sleepy).live(rate=RATE, hand=PUSH) as live:
+        assert wait_for(lambda: live.engine.status().restarts >= 1)
+        assert newest(live)["age"] > AGE and newest(live)["trust"] == 0.0
+
+
+def test_nan_never_reaches_the_device() -> None:
+    with pressing(adapters.Wild).live(rate=RATE, hand=PUSH) as live:
+        assert wait_for(lambda: "place" in live.engine.status().trouble)
+        assert wait_for(lambda: newest(live)["contacts"] > 0)
+        rows = live.recent()
+        assert live.running
+    assert np.isfinite(rows["device_wrench"]).all()
+
+
+def test_a_lost_world_fades() -> None:
+    with pressing(adapters.Lost).live(rate=RATE, hand=PUSH) as live:
+        assert wait_for(lambda: newest(live)["age"] > AGE + 2 * DECAY)
+        assert newest(live)["trust"] == 0.0
+        assert "diverged" in live.engine.status().trouble
+        assert live.engine.status().restarts == 0
+
+
+def test_classes_of_the_script_itself_are_refused() -> None:
+    mine = type("Mine", (adapters.Moody,), {"__module__": "__main__"})
+    with pytest.raises(ParameterError, match="module of its own"), pressing(mine).live(rate=RATE):
+        pass
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'detent\[bullet\]'"):
+        pressing("bullet")
