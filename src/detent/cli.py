@@ -355,12 +355,12 @@ def play(
     contact = Contact(stiffness, damping, restitution, material=material)
     near = LocalModel(constraints=constraints) if local else None
     pace = Pace(1.0 / positive("engine rate", engine_rate))
-    compile_first()
     session = mechanism_session(world, device)
     if session is None:
         opened = open_world(world, tool, held=held)
         coupling = Admittance() if choose_device(device) == "display" else None
         session = Session(opened, contact, coupling, local=near, engine=engine, pace=pace)
+        compile_first()
     start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)
 
 
