@@ -6,7 +6,7 @@ tick allocates nothing and Numba compiles once for all worlds.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,13 +17,16 @@ from detent.kernels.struct import Struct
 from detent.local.records import Local
 from detent.servo.exchange import Slot
 
+if TYPE_CHECKING:
+    from detent.servo.display import Display
+
 # Laws are data: an integer in the record and a branch in the kernel.
 CONTACT_MODES = ("impulse", "penalty", "rigid")
 IMPULSE, PENALTY, RIGID = range(3)
 RESTITUTION_LAWS = ("complementarity", "equality")
 SELF_COLLISION_ROWS = ("relative", "split")
-COUPLINGS = ("four_channel", "direct", "virtual", "unilateral")
-FOUR_CHANNEL, DIRECT, VIRTUAL, UNILATERAL = range(4)
+COUPLINGS = ("four_channel", "direct", "virtual", "unilateral", "admittance")
+FOUR_CHANNEL, DIRECT, VIRTUAL, UNILATERAL, ADMITTANCE = range(5)
 STRATEGIES = ("full", "saturate", "scale", "spread")
 FULL, SATURATE, SCALE, SPREAD = range(4)
 HANDS = ("none", "sinusoid", "impedance", "playback")
@@ -374,6 +377,7 @@ class Servo(Struct):
     closures: Closures
     local: Local
     device: Device
+    display: Display  # of an admittance coupling
     clock: Clock
     parameters: np.ndarray  # (1,) PARAMETERS
     parameter_bytes: np.ndarray  # the same memory
@@ -413,8 +417,10 @@ class Servo(Struct):
     STAGE_MOVE,
     STAGE_REPORT,
     STAGE_TICK,
-) = range(17)
-STAGES = 17
+    STAGE_ADMIT,
+    STAGE_TRAVEL,
+) = range(19)
+STAGES = 19
 
 
 class Block:
