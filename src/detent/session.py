@@ -435,6 +435,7 @@ class Session:
         poses = np.zeros((model.nbody, 7))
         rows_ring = np.zeros(ring, records.ROW)
         state = np.zeros(1 + model.nq + 2 * model.nv)
+        past = 1 if self.local is None else int(rate * (2.0 * self.local.age_limit)) + 16
         if host is not None:
             updates, states = host.shared.updates, host.shared.states
         else:
@@ -446,7 +447,7 @@ class Session:
             rows=rows,
             work=work,
             closures=closures,
-            local=make_local(self.local is not None, CAPACITY, model.nv, updates.buffers),
+            local=make_local(self.local is not None, CAPACITY, model.nv, updates.buffers, past),
             device=device,
             display=display,
             clock=clock,

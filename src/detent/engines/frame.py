@@ -12,7 +12,7 @@ from detent.engines.mirror import body_twists
 from detent.engines.protocol import Engine, Push, Target, Task
 from detent.errors import EngineError
 from detent.local.records import DIVERGED, HEALTHY, NEAR, PUSH
-from detent.local.update import check_near, pack_update
+from detent.local.update import check_links, check_near, pack_update
 
 SAME = 1e-6  # [m, -] rows that agree to this are copies
 
@@ -43,14 +43,19 @@ class Frames:
         self._last = state
         self.sequence += 1
         health, near = HEALTHY, np.zeros(0, NEAR)
+        advanced = min(max(seconds, 0.0), self._most)
+        if advanced < seconds:  # the world falls behind, but it receives the whole impulse
+            target = target._replace(pushes=stronger(target.pushes, seconds / advanced))
         try:
-            self.engine.advance(target, min(max(seconds, 0.0), self._most))
+            self.engine.advance(target, advanced)
             found = self.engine.near()
             check_near(found, self._model.nbody)
             near = self._drop_copies(found)
+            poses, twists = self.engine.links()
+            check_links(poses, twists, self._model.nbody)
         except EngineError as error:
-            self.trouble, health = str(error), DIVERGED
-        poses, twists = self.engine.links()
+            self.trouble, health, near = str(error), DIVERGED, near[:0]
+            poses, twists = target.poses, target.twists
         return pack_update(near, poses, twists, self._local, self.sequence, target.time, health)
 
     def _drop_copies(self, near: np.ndarray) -> np.ndarray:
@@ -92,6 +97,11 @@ class Frames:
             load,
             pushes,
         )
+
+
+def stronger(pushes: tuple[Push, ...], times: float) -> tuple[Push, ...]:
+    """The same impulses within less time."""
+    return tuple(p._replace(first=times * p.first, last=times * p.last) for p in pushes)
 
 
 def find_pushes(before: np.ndarray, now: np.ndarray, seconds: float) -> Iterator[Push]:

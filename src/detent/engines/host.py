@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -60,7 +61,7 @@ class Host:
         self._folder = shared_folder()
         self._path = Path(self._folder.name) / "engine"
         self.shared = Shared(self._path, sizes, create=True)
-        self._order = (str(self._path), sizes, travelling(task), engine, period)
+        self._order = (str(self._path), sizes, travelling(task), engine, period, os.getpid())
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="detent-engine", daemon=True)
@@ -68,6 +69,7 @@ class Host:
         self._marks: deque[tuple[float, int]] = deque(maxlen=round(1.0 / WATCH))
         self._lock = threading.Lock()
         self.restarts = 0
+        self._fruitless, self._frames_before = 0, 0
         publish(self.shared.states, state.view(np.uint8))
         check_travels(engine)
 
@@ -144,8 +146,18 @@ class Host:
                 self._process.kill()
                 self._process.wait()
             if self._process.poll() is not None and not self._stopping.is_set():
-                self._spawn()
-                self.restarts += 1
+                self._start_again()
+
+    def _start_again(self) -> None:
+        """A new process in place of one that died; ever later if none makes a frame."""
+        frames = int(self.shared.numbers[FRAMES])
+        self._fruitless = self._fruitless + 1 if frames == self._frames_before else 0
+        self._frames_before = frames
+        if self._fruitless and self._stopping.wait(min(0.1 * 2.0**self._fruitless, 5.0)):
+            return
+        self.shared.mend()
+        self._spawn()
+        self.restarts += 1
 
 
 def check_travels(engine: str | type) -> None:
@@ -165,10 +177,15 @@ def travelling(task: Task) -> Task:
 
 def serve() -> None:
     """What the engine's process does: frames, until it is told to stop or its parent is gone."""
-    path, sizes, task, engine, period = pickle.load(sys.stdin.buffer)
-    shared, parent = Shared(Path(path), sizes), os.getppid()
+    path, sizes, task, engine, period, parent = pickle.load(sys.stdin.buffer)
+    if os.getppid() != parent:  # it is gone already
+        shutil.rmtree(Path(path).parent, ignore_errors=True)
+        return
+    shared = Shared(Path(path), sizes)
     try:
         _serve(shared, task, engine, period, parent)
+        if os.getppid() != parent:
+            shutil.rmtree(Path(path).parent, ignore_errors=True)
     except KeyboardInterrupt:
         pass  # the parent gets it too, and stops us
     except Exception as error:

@@ -25,9 +25,10 @@ KEEP_SECONDS = 10.0
 #: parameters that a running servo cannot change, and those that may be infinite
 FIXED = (
     *("step", "integrator", "frozen", "contact_mode", "coupling", "strategy", "shaping"),
+    *("local_moving", "local_inertia", "local_literal"),
     *("singular", "friction", "friction_impacts", "wall", "wall_blocks", "delay_ticks"),
 )
-UNBOUNDED = ("slew", "cap", "limit")
+UNBOUNDED = ("slew", "cap", "limit", "local_slew")
 SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
 
 

@@ -263,6 +263,7 @@ class Rows(Struct):
     order: np.ndarray  # (ncon,) contacts, deepest first, when they do not fit
     parent: np.ndarray  # (ntree,) union-find over trees
     group_state: np.ndarray  # (ntree,) of the group whose root is this tree
+    trust: np.ndarray  # (1,) [-] how much of contact forces is rendered
     spreading: np.ndarray  # (1,) 1 = the tool's last impulse was cut short and goes on
     constrained: np.ndarray  # (1,) 1 = a god object was held back by a contact
     group_restitution: np.ndarray  # (ntree,)
