@@ -38,7 +38,7 @@ def scene(joints: str, wall: str) -> World:
 )
 @pytest.mark.parametrize("force", [0.1, 1.0])
 def test_a_block_that_is_pressed_against_something_stays(world: World, force: float) -> None:
-    """It can be pushed by 27 mm; then the peg is late by v (T + latency), once, and stays."""
+    """It can be pushed by 27 mm; the peg is late by v (T + latency), and comes back slowly."""
     session = Session(
         world,
         Contact(4000.0, 30.0),
@@ -50,7 +50,7 @@ def test_a_block_that_is_pressed_against_something_stays(world: World, force: fl
     x = trace["device_position"][:, 0]
     late = np.abs(trace["tool_twist"][:, 0]).max() / 30.0
     assert 0.0265 < x[-1] < 0.027 + late + force / 4000.0
-    assert abs(x[-1] - x[-1024]) < 1e-4
+    assert abs(x[-1] - x[-1024]) < 5e-4  # it may bounce by the 5 mm/s at which it comes back
 
 
 def test_what_is_left_is_the_nearest_way_that_nothing_holds() -> None:

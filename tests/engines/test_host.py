@@ -85,7 +85,8 @@ def check_deaths(rows: np.ndarray) -> int:
     dead = rows["age"] > AGE + DECAY + 2.0 / RATE
     contact = np.linalg.norm(rows["environment_wrench"][:, :3], axis=1)
     assert contact[dead].max(initial=0.0) == 0.0
-    assert rows["trust"][rows["age"] <= AGE].min() >= 0.0
+    fading = (rows["age"] > AGE) & (rows["age"] <= AGE + DECAY)
+    assert (np.diff(rows["trust"])[fading[1:] & fading[:-1]] < 0.0).all()
     return int((np.diff(dead.astype(int)) == 1).sum())
 
 

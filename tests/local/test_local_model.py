@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from detent import Contact, LocalModel, Pace, Session, World
+from detent import Contact, FourChannel, LocalModel, Pace, Session, Wall, World
 from detent.coupling.four_channel import TABLE_4_1
+from detent.devices import Inertial
 from detent.errors import EngineError, ParameterError, UnknownNameError
 from detent.hands import Constant, Sinusoid
 from detent.local.records import NEAR
@@ -110,7 +111,6 @@ def test_updates_never_load_the_springs() -> None:
     seen = 0
     for tick in range(1500):
         old, sequence = lo.held[: lo.number[0]].copy(), lo.head[0]
-        x, turn = ready.servo.scene.xpos.copy(), ready.servo.scene.xmat.copy()
         before = 0.0
         advance(ready, hand, tick, 1, engine)
         if lo.head[0] == sequence:
@@ -150,6 +150,37 @@ def test_old_updates_fade_and_new_ones_return_by_a_ramp() -> None:
     assert np.abs(np.diff(returned)).max() < natural + 2.0  # and the slew limit, 2 N a tick
 
 
+@pytest.mark.parametrize("wall", ["zoh", "seh", "pi", "pulse", "hysteretic"])
+def test_every_wall_fades(wall: str) -> None:
+    world = World.builtin("corner").placed((0.0, -0.0695, 0.0))
+    contact = Contact(4000.0, 30.0, wall=Wall(wall))
+    session = Session(world, contact, TABLE_4_1, rate=1000.0, local=LocalModel(age_limit=0.05))
+    ready = session.prepare(Constant((0.0, -2.0)), 1000.0, 4096)
+    advance(ready, None, 0, 400, session.play_engine(ready))
+    assert ready.servo.ring["environment_wrench"][:400, 1].max() > 1.0
+    advance(ready, None, 400, 200)
+    assert not ready.servo.ring["environment_wrench"][500:600].any()
+
+
+@pytest.mark.parametrize("mode", ["penalty", "impulse"])
+def test_a_returning_wall_is_no_catapult(mode: str) -> None:
+    """The tool sank in while the engine was dead; the wall comes back unloaded."""
+    world = World.builtin("corner").placed((0.0, -0.0695, 0.0))
+    contact = Contact(4000.0, 30.0, mode=mode)
+    session = Session(world, contact, TABLE_4_1, rate=1000.0, local=LocalModel(age_limit=0.1))
+    ready = session.prepare(Constant((0.0, -2.0)), 1000.0, 4096)
+    engine = session.play_engine(ready)
+    advance(ready, None, 0, 300, engine)
+    advance(ready, None, 300, 400)
+    advance(ready, None, 700, 1500, engine)
+    rows = ready.servo.ring
+    sunk = -0.0695 - rows["tool_position"][699, 1]
+    assert sunk > 0.02
+    brought = rows["tool_energy"][699] + 2.0 * sunk  # the hand pushes with 2 N
+    assert rows["tool_energy"][700:2200].max() < brought
+    assert np.abs(rows["environment_wrench"][700:2200, 1]).max() < 50.0
+
+
 def test_frozen_is_exact_while_nothing_turns() -> None:
     """M25: D̂ of the last update is D for a body that only slides."""
     exact = corner(LocalModel(epsilon=0.02)).run(1.5, PUSH)
@@ -170,6 +201,73 @@ def test_a_free_block_accelerates_as_one_with_the_tool(engine: str) -> None:
     slope = np.polyfit(trace["time"][late], trace["device_twist"][late, 0], 1)[0]
     assert slope == pytest.approx(0.4 / 4.0, rel=0.01)
     assert (trace["contacts"][late] > 0).all()
+
+
+RESISTING = {
+    "damped": ('damping="10"', 1.0, 0.004),
+    "rubbing": ('frictionloss="3"', 2.0, 0.002),
+    "sprung": ('stiffness="20"', 1.0, 0.004),
+}
+
+
+@pytest.mark.parametrize("kind", RESISTING)
+def test_the_tool_does_not_sink_into_what_resists(kind: str) -> None:
+    """B4: between updates an object gives way as its mass does, but not through its joint."""
+    joint, force, most = RESISTING[kind]
+    slide = f'<joint type="slide" axis="1 0 0" {joint}/>'
+    body = '<inertial pos="0 0 0" mass="2" diaginertia=".005 .005 .005"/>'
+    world = World.from_string(
+        scene(
+            f'<body name="peg">{PLANAR}<geom type="box" size=".02 .02 .01" friction="0"/></body>'
+            f'<body name="block" pos=".041 0 0">{slide}{body}'
+            '<geom type="box" size=".02 .02 .01" friction="0"/></body>',
+            'gravity="0 0 0" timestep="0.002"',
+        ),
+        tool="peg",
+    )
+    session = Session(world, CONTACT, TABLE_4_1, rate=1000.0, outside="hold",
+                      local=LocalModel(constraints="inertial"))  # fmt: skip
+    ready = session.prepare(Constant((force, 0.0)), 1000.0, 8192)
+    engine = session.play_engine(ready)
+    advance(ready, None, 0, 3000, engine)
+    block = float(engine._frames.engine.data.qpos[3])
+    tool = float(ready.servo.ring["tool_position"][2999, 0])
+    speed = abs(float(ready.servo.ring["tool_twist"][2999, 0]))
+    assert tool - (0.001 + block) < most + speed * 2.0 / 60.0
+
+
+def test_a_touched_object_does_not_switch_collisions_off() -> None:
+    """The peg falls on the floor while its side touches a block that stands there."""
+    world = World.from_string(
+        scene(
+            '<geom type="plane" size="1 1 .1" pos="0 -.05 0" zaxis="0 1 0"/>'
+            f'<body name="peg">{PLANAR}<geom type="box" size=".02 .02 .01"/></body>'
+            f'<body name="block" pos=".03999 -.03 0">{PLANAR}'
+            '<geom type="box" size=".02 .02 .01"/></body>'
+        ),
+        tool="peg",
+    ).placed((0.0,) * 6, (0.0, -0.3, 0.0, 0.0, 0.0, 0.0))
+    session = Session(world, CONTACT, TABLE_4_1, rate=1000.0,
+                      local=LocalModel(epsilon=0.02, constraints="inertial"))  # fmt: skip
+    trace = session.run(0.3)
+    assert -0.03 - trace["tool_position"][:, 1].min() < 5e-4
+
+
+@pytest.mark.parametrize("strategy", ["full", "scale", "spread"])
+def test_limits_of_the_device_keep_momentum(strategy: str) -> None:
+    """What the device cannot render, the object does not get either."""
+    world = World.from_string(BLOCK, tool="peg").placed((0.0,) * 6, (0.3, 0, 0, 0, 0, 0))
+    contact = Contact(4000.0, 30.0, strategy=strategy)
+    coupling = FourChannel(stiffness=0.0, damping=0.0, topology=None)
+    session = Session(world, contact, coupling, Inertial(limits=(5.0, 5.0, 1.0)), rate=1000.0,
+                      local=LocalModel(constraints="inertial"))  # fmt: skip
+    ready = session.prepare(None, 1000.0, 4096)
+    engine = session.play_engine(ready)
+    advance(ready, None, 0, 1000, engine)
+    block = 2.0 * float(engine._frames.engine.data.qvel[3])
+    tool = 2.0 * float(ready.servo.ring["tool_twist"][999, 0])
+    assert block > 0.05
+    assert block + tool == pytest.approx(0.6, rel=0.02)
 
 
 def test_inertial_constraints_bounce_less_than_kinematic_ones() -> None:

@@ -8,7 +8,7 @@ import pytest
 from detent.errors import EngineError, ParameterError, UnknownNameError
 from detent.local.model import LocalModel
 from detent.local.records import COUNT, DROPPED, MOST, NEAR, SEQUENCE, TIME, update_views
-from detent.local.update import check_near, choose, cluster, pack_update, tool_points
+from detent.local.update import check_links, check_near, choose, cluster, pack_update, tool_points
 
 ORIGIN = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
 STILL = np.zeros((1, 6))
@@ -86,6 +86,29 @@ def test_what_is_not_finite_is_refused_by_name(name: str) -> None:
     contacts[name] = np.nan
     with pytest.raises(EngineError, match=name):
         check_near(contacts, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("stiffness", np.inf, "stiffness"),
+        ("stiffness", -1.0, "stiffness"),
+        ("restitution", 3.0, "restitution"),
+        ("normal", 0.0, "normal of length 0"),
+        ("place", 1e300, "beyond"),
+    ],
+)
+def test_impossible_values_are_refused(name: str, value: float, words: str) -> None:
+    contacts = near(((0, 0, 0), UP, 0.0))
+    contacts[name] = value
+    with pytest.raises(EngineError, match=words):
+        check_near(contacts, 1)
+
+
+@pytest.mark.parametrize("poses", [np.zeros((2, 7)), np.full((1, 7), np.nan), np.zeros((1, 6))])
+def test_links_that_are_none_are_refused(poses: np.ndarray) -> None:
+    with pytest.raises(EngineError, match="links"):
+        check_links(poses, np.zeros((1, 6)), 1)
 
 
 def test_unknown_links_are_refused() -> None:

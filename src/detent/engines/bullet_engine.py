@@ -32,18 +32,22 @@ class BulletEngine(Mirror):
         model = task.world.model
         _check_scene(model)
         super().__init__(task)
+        self._omega = min(FOLLOW, HOLDABLE / SUBSTEP)
+        self._good = self.data.qpos.copy()
+        self._begin()
+
+    def _begin(self) -> None:
+        """A new Bullet world, in the state of the mirror."""
         self._client = connect()
-        self._client.setGravity(*model.opt.gravity)
+        self._client.setGravity(*self.model.opt.gravity)
         self._link: dict[int, tuple[int, int]] = {}  # body -> unique id and link
         self._joint: dict[int, tuple[int, int]] = {}  # joint -> unique id and index
         with tempfile.TemporaryDirectory() as folder:
             self._build(Path(folder))
         if self.exchanges:
             self._silence()
-        self._omega = min(FOLLOW, HOLDABLE / SUBSTEP)
         self._last: Target | None = None
-        self._good = self.data.qpos.copy()
-        self._write(range(model.ntree))
+        self._write(range(self.model.ntree))
         self.refresh()
 
     def advance(self, target: Target, seconds: float) -> None:
@@ -57,9 +61,7 @@ class BulletEngine(Mirror):
         state = self.data.qvel
         if not np.isfinite(self.data.qpos).all() or not np.abs(state).max(initial=0.0) < DIVERGED:
             self.data.qpos[:], self.data.qvel[:] = self._good, 0.0
-            self._write(range(self.model.ntree))
-            self.refresh()
-            self._last = None
+            self._begin()
             raise EngineError("the world diverged in Bullet; it goes on from rest")
         self._good = self.data.qpos.copy()
 

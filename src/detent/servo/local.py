@@ -231,7 +231,6 @@ def report(s: Servo) -> None:
     """Stage: what the tick did to the constraints, and the proxy as it is now, for the engine."""
     sc, nq, tick = s.scene, s.scene.qpos.shape[0], s.clock.counts[TICKS]
     settle(s.local, s.rows, s.parameters, tick)
-    copy_vector(s.motion.penalty, s.local.kept)
     step = s.parameters["step"][0]
     s.state[0] = tick * step
     for i in range(nq):

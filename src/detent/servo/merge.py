@@ -29,6 +29,7 @@ from detent.local.records import (
 from detent.servo.records import Scene
 
 NONE, UNSOUND = -1, -2
+CREEP_BACK = 0.005  # [m/s] at which a movable plane returns to its object: nobody is thrown by that
 
 
 @kernel
@@ -181,26 +182,12 @@ def place_constraint(
         s = before if known != NONE else max(sigma, 0.0)
         held["relax"][r] = abs(s - sigma) / p["local_recovery"][0]
     elif known != NONE and p["local_inertia"][0] != 0 and held["group"][r] >= 0:
-        follow_object(lo, r, s - sigma, p)  # what was predicted of the object was wrong by that
+        held["relax"][r] = CREEP_BACK  # errors of the prediction must not add up
     held["offset"][r], held["separation"][r] = s - sigma, s
     held["late"][r] = int(sigma < 0.0 and (known == NONE or before > 0.0))
     held["force"][r] = 0.0
     for k in range(held["memory"].shape[1]):
         held["memory"][r, k] = lo.before["memory"][known, k] if known != NONE else 0.0
-
-
-@kernel
-def follow_object(lo: Local, r: int, offset: float, p: np.ndarray) -> None:
-    """Let the plane return to a movable object within a period, as fast as the slew limit allows.
-
-    Kept as a deformation, every error of the prediction would add to the last one, and the tool
-    would sink into an object that resists.
-    """
-    stiffness = lo.held["stiffness"][r]
-    if math.isnan(stiffness):
-        stiffness = p["stiffness"][0]
-    most = p["local_slew"][0, 0] / max(stiffness, 1e-9)
-    lo.held["relax"][r] = min(abs(offset) / max(lo.times[MEAN_PERIOD], p["step"][0]), most)
 
 
 @kernel

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from detent.kernels.jit import kernel
-from detent.kernels.vectors import clear_vector, dot, largest
+from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
 from detent.local.records import AGE, FRESH, STRUCK, TRUST, Local
 from detent.servo.couple import map_to_hand
 from detent.servo.records import Device, Motion, Servo
@@ -81,3 +81,4 @@ def smooth(s: Servo) -> None:
         for j in range(lo.residual.shape[0]):
             mo.penalty[j] += lo.residual[j]
     measure_step(lo, mo, s.device)
+    copy_vector(mo.penalty, lo.kept)  # before the device's limits: they are no change by an update
