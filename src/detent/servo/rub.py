@@ -20,12 +20,13 @@ from detent.kernels.friction import (
 from detent.kernels.inertia import whiten_rows
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector, dot
+from detent.local.records import ACTIVE
 from detent.servo.records import MEMORY_FRICTION, MEMORY_WALL, Rows, Scene, Servo
 from detent.servo.sense import add_relative_row, add_wrench
 
 
 @kernel
-def sliding_velocity(sc: Scene, rows: Rows, r: int) -> Vector:
+def sliding_velocity(sc: Scene, rows: Rows, r: int, carried: bool) -> Vector:
     r"""The relative velocity at the contact of row r, without its normal part.
 
     .. math:: v = \Delta (v_c + \omega \times r), \qquad v_t = v - (n^T v) n
@@ -34,7 +35,9 @@ def sliding_velocity(sc: Scene, rows: Rows, r: int) -> Vector:
     of the plane of a local constraint.
     """
     point, normal, centre, twist = rows.point, rows.normal, sc.subtree_com, sc.cvel
-    x, y, z = -rows.carry[r, 0], -rows.carry[r, 1], -rows.carry[r, 2]
+    x, y, z = 0.0, 0.0, 0.0
+    if carried:
+        x, y, z = -rows.carry[r, 0], -rows.carry[r, 1], -rows.carry[r, 2]
     for side in range(2):
         body = rows.body[r, side]
         if body < 0:
@@ -90,7 +93,7 @@ def let_go(rows: Rows, r: int) -> None:
 
 
 @kernel
-def find_rubbing(sc: Scene, rows: Rows) -> int:
+def find_rubbing(sc: Scene, rows: Rows, carried: bool) -> int:
     """Contacts that are pressed, with their rows along the sliding; how many there are."""
     count, force, friction = 0, rows.force, rows.friction
     rubbing, tangent, slide = rows.rubbing, rows.tangent, rows.slide
@@ -98,7 +101,7 @@ def find_rubbing(sc: Scene, rows: Rows) -> int:
         if force[r] <= 0.0 or friction[r] <= 0.0:
             let_go(rows, r)
             continue
-        v = sliding_velocity(sc, rows, r)
+        v = sliding_velocity(sc, rows, r, carried)
         slide[r, 0], slide[r, 1], slide[r, 2] = v
         clear_vector(tangent[count])
         add_relative_row(sc, rows, r, sliding_direction(rows, r, v), tangent[count])
@@ -179,7 +182,7 @@ def rub(s: Servo) -> None:
     puts on the bodies.
     """
     sc, mo, rows = s.scene, s.motion, s.rows
-    count = find_rubbing(sc, rows)
+    count = find_rubbing(sc, rows, s.local.counts[ACTIVE] != 0)
     whiten_rows(mo.inertia, count, rows.tangent)
     load = 0.0
     for i in range(count):
