@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -205,10 +206,10 @@ def print_table(results: list[dict[str, Any]]) -> bool:
         fastest = f"{one.get('speed', 0.0):8.3g} m/s {one.get('spin', 0.0):8.3g} rad/s"
         head = f"{one['result']:9} {one['scene']:76} {one.get('freedom', 0):4}"
         print(f"{head} {fastest}  {', '.join(one.get('held', []))} {one['why']}")
-    runs = sum(one["result"] == "runs" for one in results)
-    refused = sum(one["result"] == "refused" for one in results)
-    print(f"{runs} of {len(results)} scenes run, {refused} are refused")
-    return runs >= REQUIRED * len(results) and runs + refused == len(results)
+    count = Counter(one["result"] for one in results)
+    print(f"{len(results)} scenes:", ", ".join(f"{n} {result}" for result, n in count.items()))
+    gracious = count["runs"] + count["refused"] + count["stops"]  # all in one sentence
+    return count["runs"] >= REQUIRED * len(results) and gracious == len(results)
 
 
 def main() -> None:

@@ -44,6 +44,10 @@ Outside = Annotated[
 Decompose = Annotated[
     bool, typer.Option("--decompose", help="Meshes that are not convex collide in convex parts.")
 ]
+Overlaps = Annotated[
+    bool,
+    typer.Option("--ignore-overlaps", help="What overlaps at the start passes through each other."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -245,6 +249,7 @@ def check(
     keyframe: Keyframe = None,
     allow_outside: Outside = False,
     decompose: Decompose = False,
+    ignore_overlaps: Overlaps = False,
     as_json: Json = False,
 ) -> None:
     """Say what Detent sees in a scene, and what is wrong with it."""
@@ -253,7 +258,7 @@ def check(
     def opened(tool: str | None) -> Any:
         return open_world(
             scene, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
-            decompose=decompose,
+            decompose=decompose, ignore_overlaps=ignore_overlaps,
         )  # fmt: skip
 
     try:
@@ -327,6 +332,7 @@ def play(
     keyframe: Keyframe = None,
     allow_outside: Outside = False,
     decompose: Decompose = False,
+    ignore_overlaps: Overlaps = False,
     rate: Annotated[float, typer.Option(help="[Hz] of the servo.")] = 4000.0,
     port: Annotated[int, typer.Option(help="Port of the page on this machine.")] = 8080,
     stiffness: Annotated[float, typer.Option(help="[N/m] of a contact point.")] = 4000.0,
@@ -355,8 +361,9 @@ def play(
     from detent.world.contact import Contact
 
     opened = open_world(
-        world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside, decompose=decompose
-    )
+        world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
+        decompose=decompose, ignore_overlaps=ignore_overlaps,
+    )  # fmt: skip
     contact = Contact(stiffness, damping, restitution, material=material)
     near = LocalModel(constraints=constraints) if local else None
     pace = Pace(1.0 / positive("engine rate", engine_rate))

@@ -157,6 +157,23 @@ def test_contact_filters_are_mujocos_own() -> None:
         assert run["contacts"][0] == touching
 
 
+def test_what_overlaps_at_the_start_can_be_let_through(tmp_path: Path) -> None:
+    path = tmp_path / "scene.xml"
+    path.write_text(
+        scene(
+            """<body name="a"><freejoint/><geom size=".1"/>
+              <body pos="0 0 .05"><joint/><geom size=".1"/></body>
+              <body pos="1 0 0"><joint/><geom size=".1"/></body></body>""",
+            more="",
+        ).replace("<worldbody>", '<worldbody><geom type="plane" pos="0 0 -.05" size="1 1 1"/>')
+    )
+    warned = inspect_world(World.load(path))["warnings"][0]
+    assert "overlap by" in warned and "--ignore-overlaps" in warned
+    world = World.load(path, ignore_overlaps=True)
+    assert world.model.nexclude == 2  # two of the three bodies and the floor
+    assert Session(world).run(0.01)["tool_energy"].max() < 1.0
+
+
 # --- how stiff
 
 

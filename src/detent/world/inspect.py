@@ -12,7 +12,7 @@ from detent.world.decompose import hollow, hollow_meshes
 from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
 from detent.world.stiffness import least_rate, lightest_contact, stiffest
-from detent.world.world import World, body_name, keyframe_name
+from detent.world.world import OVERLAP, World, body_name, keyframe_name
 
 _RATES = (1000.0, 2000.0, 4000.0)  # [Hz]
 _STIFFNESS = Contact().stiffness  # [N/m]
@@ -161,9 +161,12 @@ def _open_loops(model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
 
 def _overlap(data: mujoco.MjData) -> list[str]:
     deep = min((float(d) for d in data.contact.dist), default=0.0)
-    if deep >= -1e-3:
+    if deep >= -OVERLAP:
         return []
-    return [f"bodies overlap by {-1e3 * deep:.3g} mm at the start: they will be pushed apart"]
+    return [
+        f"bodies overlap by {-1e3 * deep:.3g} mm at the start: they will be pushed apart; "
+        "ignore_overlaps=True (--ignore-overlaps) lets them pass through each other"
+    ]
 
 
 def _untouchable(world: World, model: mujoco.MjModel) -> list[str]:

@@ -18,6 +18,7 @@ from detent.world.screen import is_risky, read_spec, screen
 
 LIBRARY = Path(__file__).parent / "library"
 PROPERTIES = ("stiffness", "damping", "restitution", "friction")
+OVERLAP = 1e-3  # [m] deeper than this at the start is a mistake of the scene, not a contact
 _GEOM, _BODY = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_BODY
 
 
@@ -93,6 +94,7 @@ class World:
         trusted: bool = False,
         free: bool = False,
         decompose: bool = False,
+        ignore_overlaps: bool = False,
         **options: Any,
     ) -> World:
         """Load an MJCF or URDF file.
@@ -104,15 +106,17 @@ class World:
             trusted: do not load it in a child process first.
             free: give a free joint to each root that is fixed to the world.
             decompose: collide meshes that are not convex as several convex parts.
+            ignore_overlaps: bodies that overlap at the start pass through each other for ever.
             options: those of the constructor.
         """
         path = Path(path)
         if not path.is_file():
             raise SceneError(f"there is no scene file {path}")
         spec = _read(str(path), False, path.name, allow_outside, trusted)
-        return cls(
-            _alter(spec, free, decompose, path.name), tool=tool, **{"name": path.stem, **options}
-        )
+        spec = _alter(spec, free, decompose, path.name)
+        if ignore_overlaps:
+            exclude_overlaps(spec, _compile(spec, path.name), options.get("keyframe"))
+        return cls(spec, tool=tool, **{"name": path.stem, **options})
 
     @classmethod
     def builtin(cls, name: str, **options: Any) -> World:
@@ -228,6 +232,23 @@ def _alter(spec: mujoco.MjSpec, free: bool, decompose: bool, name: str) -> mujoc
 
         decompose_meshes(spec, _compile(spec, name))
     return spec
+
+
+def exclude_overlaps(
+    spec: mujoco.MjSpec, model: mujoco.MjModel, keyframe: str | int | None
+) -> None:
+    """Exclude contact between bodies that overlap at the start; *model* is the spec, compiled."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = _start(model, keyframe)[0]
+    mujoco.mj_forward(model, data)
+    deep = data.contact.geom[data.contact.dist < -OVERLAP]
+    pairs = {tuple(sorted(map(int, model.geom_bodyid[pair]))) for pair in deep}
+    for one, other in sorted(pairs):
+        for body in (one, other):
+            if not spec.bodies[body].name:
+                spec.bodies[body].name = f"#{body}"
+        names = spec.bodies[one].name, spec.bodies[other].name
+        spec.add_exclude(bodyname1=names[0], bodyname2=names[1])
 
 
 def _compile(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
