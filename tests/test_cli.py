@@ -79,7 +79,10 @@ def test_reproduce_fails_when_a_claim_fails(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "no-such"), "there is no experiment 'no-such'; known: arm-any-link"),
+        (
+            ("run", "no-such"),
+            "there is no experiment 'no-such'; known: admittance-versus-impedance, arm-any-link",
+        ),
         (("run", "corner-push", "--set", "gap_q=1"), "parameter of corner-push 'gap_q'"),
         (("run", "corner-push", "--set", "gap_x=wide"), "gap_x = 'wide'"),
         (("run", "corner-push", "--set", "gap_x"), "of the form NAME=VALUE"),

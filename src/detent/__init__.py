@@ -9,9 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from detent import devices, hands
+    from detent import devices, hands, mechanism
     from detent.collision import Collision, resolve_collision
     from detent.coupling import (
+        Admittance,
         Direct,
         FourChannel,
         Shaping,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from detent.errors import DetentError
     from detent.local.model import LocalModel
     from detent.local.pace import Pace
+    from detent.mechanism import Mechanism
     from detent.record.trace import Trace
     from detent.session import ForcePath, Session
     from detent.world.baumgarte import Baumgarte
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Admittance": "detent.coupling",
     "Baumgarte": "detent.world.baumgarte",
     "Collision": "detent.collision",
     "Contact": "detent.world.contact",
@@ -43,6 +46,7 @@ _HOMES = {
     "FourChannel": "detent.coupling",
     "LocalModel": "detent.local.model",
     "Pace": "detent.local.pace",
+    "Mechanism": "detent.mechanism",
     "Session": "detent.session",
     "Shaping": "detent.coupling",
     "Topology": "detent.coupling",
@@ -53,9 +57,10 @@ _HOMES = {
     "World": "detent.world.world",
     "resolve_collision": "detent.collision",
 }
-_MODULES = ("devices", "hands")
+_MODULES = ("devices", "hands", "mechanism")
 
 __all__ = [
+    "Admittance",
     "Baumgarte",
     "Collision",
     "Contact",
@@ -65,6 +70,7 @@ __all__ = [
     "FourChannel",
     "Friction",
     "LocalModel",
+    "Mechanism",
     "Pace",
     "Session",
     "Shaping",
@@ -76,6 +82,7 @@ __all__ = [
     "World",
     "devices",
     "hands",
+    "mechanism",
     "resolve_collision",
 ]
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from detent.checks import unit_quaternion, wrench
-from detent.coupling import Coupling, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.coupling import (
+    Admittance,
+    Coupling,
+    Direct,
+    FourChannel,
+    UnilateralCoupler,
+    VirtualCoupler,
+)
 from detent.coupling.gains import block_inertia, six
 from detent.coupling.linkage import SINGULAR
 from detent.devices.protocol import ImpedanceDevice
@@ -30,6 +37,7 @@ _COUPLINGS = {
     Direct: records.DIRECT,
     VirtualCoupler: records.VIRTUAL,
     UnilateralCoupler: records.UNILATERAL,
+    Admittance: records.ADMITTANCE,
 }
 
 
@@ -71,7 +79,7 @@ def fill_limits(p: np.ndarray, contact: Contact, device: ImpedanceDevice) -> Non
     p["delay_ticks"] = device.delay_ticks
     for name in ("friction", "damping"):
         p[f"device_{name}"] = getattr(device, name, (0.0, 0.0))
-    p["device_resolution"] = getattr(device, "resolution", 0.0)
+    p["device_resolution"] = np.ravel(getattr(device, "resolution", 0.0))[0]
 
 
 def least_rate(material: str) -> float:
@@ -185,7 +193,7 @@ def fill_coupling(
     p["coupling"] = _COUPLINGS[type(coupling)]
     enter = getattr(getattr(coupling, "topology", None), "singular", SINGULAR)
     p["singular"] = enter, 2.0 * enter
-    if isinstance(coupling, Direct):
+    if isinstance(coupling, Direct | Admittance):
         return
     mobility = device.mobility.copy()  # of the two against each other
     if not isinstance(coupling, UnilateralCoupler):  # a god object has no inertia

@@ -109,13 +109,15 @@ def parse_settings(settings: list[str] | None) -> dict[str, str]:
 
 @app.command("list")
 def list_(as_json: Json = False) -> None:
-    """List worlds, experiments and devices."""
+    """List worlds, mechanisms, experiments and devices."""
     from detent import devices
     from detent.experiments import EXPERIMENTS
+    from detent.mechanism.library import MECHANISMS
     from detent.world.world import World
 
     found = {
         "worlds": World.library(),
+        "mechanisms": list(MECHANISMS),
         "experiments": {e.name: e.title for e in EXPERIMENTS.values()},
         "devices": [name for name in devices.__all__ if name[0].isupper() and name != "SUBSPACES"],
     }
@@ -308,6 +310,35 @@ def open_world(scene: str, tool: str | None, **options: Any) -> Any:
     return World.load(scene, tool=tool, **options)
 
 
+#: experiments whose mechanism has another name
+PLAYED = {
+    "euler-versus-lie": "lie-disk-on-sphere",
+    "admittance-versus-impedance": "disk-on-sphere",
+}
+
+
+def choose_device(name: str | None) -> str | None:
+    """One of the kinds of device, or None for what suits."""
+    from detent.checks import one_of
+
+    return None if name is None else one_of("device", name, ("display", "impedance"))
+
+
+def mechanism_session(name: str, device: str | None) -> Any:
+    """A session with a built-in mechanism, or None if there is none of that name."""
+    from detent.experiments.paradigms import LIGHT, spring
+    from detent.mechanism.library import MECHANISMS, builtin
+    from detent.session import Session
+
+    name = PLAYED.get(name, name)
+    kind = choose_device(device)
+    if name not in MECHANISMS:
+        return None
+    if kind == "impedance":
+        return Session(builtin(name), device=LIGHT, coupling=spring(2000.0))
+    return Session(builtin(name))
+
+
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say what this machine can promise: timer, scheduling, compiler cache."""
@@ -326,7 +357,9 @@ def doctor(as_json: Json = False) -> None:
 
 @app.command()
 def play(
-    world: Annotated[str, typer.Argument(help="A built-in world or a scene file.")] = "peg-in-hole",
+    world: Annotated[
+        str, typer.Argument(help="A built-in world or mechanism, or a scene file.")
+    ] = "peg-in-hole",
     tool: Tool = None,
     held: Held = None,
     keyframe: Keyframe = None,
@@ -352,23 +385,30 @@ def play(
     realtime: Annotated[bool, typer.Option(help="Ask for real-time priority.")] = False,
     seconds: Annotated[float | None, typer.Option(help="[s] Stop by itself after this.")] = None,
     record: Annotated[Path | None, typer.Option(help="Stream the trace into a file.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="impedance, or display: one that senses force and moves.")
+    ] = None,
 ) -> None:
     """Feel a world live, in the browser; the pointer is the hand."""
     from detent.app.workbench import play as start
     from detent.checks import positive
+    from detent.coupling import Admittance
     from detent.local import LocalModel, Pace
     from detent.session import Session
     from detent.world.contact import Contact
 
-    opened = open_world(
-        world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
-        decompose=decompose, ignore_overlaps=ignore_overlaps,
-    )  # fmt: skip
     contact = Contact(stiffness, damping, restitution, material=material)
     near = LocalModel(constraints=constraints) if local else None
     pace = Pace(1.0 / positive("engine rate", engine_rate))
-    session = Session(opened, contact, local=near, engine=engine, pace=pace)
-    compile_first()
+    session = mechanism_session(world, device)
+    if session is None:
+        opened = open_world(
+            world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
+            decompose=decompose, ignore_overlaps=ignore_overlaps,
+        )  # fmt: skip
+        coupling = Admittance() if choose_device(device) == "display" else None
+        session = Session(opened, contact, coupling, local=near, engine=engine, pace=pace)
+        compile_first()
     start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)
 
 

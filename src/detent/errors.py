@@ -68,3 +68,11 @@ class ServoFault(DetentError):
     def __init__(self, reason: str, last_rows: Mapping[str, Any] | None = None) -> None:
         super().__init__(reason)
         self.reason, self.last_rows = reason, last_rows
+
+
+class MechanismError(DetentError):
+    """A mechanism is described wrongly. Carries the offending expression."""
+
+    def __init__(self, what: str, expression: Any, problem: str) -> None:
+        super().__init__(f"{what} {expression} {problem}")
+        self.what, self.expression, self.problem = what, expression, problem

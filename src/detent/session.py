@@ -12,6 +12,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from detent.admission import Plan, allocate_mechanism, described, fill_display, make_plan
 from detent.assembly import (
     aim,
     fill_closures,
@@ -24,8 +25,8 @@ from detent.assembly import (
     unbounded_from,
 )
 from detent.checks import not_negative, one_of, positive
-from detent.coupling import Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
-from detent.devices import Inertial
+from detent.coupling import Admittance, Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.devices import AdmittanceDisplay, Inertial
 from detent.devices.protocol import ImpedanceDevice
 from detent.engines import find_engine
 from detent.engines.frame import Frames
@@ -38,9 +39,12 @@ from detent.local.model import LocalModel
 from detent.local.pace import Pace
 from detent.local.proxy import cut_to_tool
 from detent.local.records import make_local, state_size, update_size
-from detent.record.trace import Trace, TraceWriter
+from detent.mechanism import Mechanism
+from detent.record.trace import KeptWriter, Trace
 from detent.servo import records
+from detent.servo.admit import ADMIT_ROW, AdmitServo
 from detent.servo.closures import make_closures
+from detent.servo.display import NOISE_LENGTH, make_display
 from detent.servo.exchange import make_slot
 from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
@@ -91,7 +95,7 @@ class ForcePath:
 class Prepared:
     """A servo ready to run, with everything that must stay alive beside it."""
 
-    servo: Servo
+    servo: Any  # Servo, or AdmitServo for a mechanism
     model: mujoco.MjModel
     data: mujoco.MjData
     rate: float  # [Hz]
@@ -102,7 +106,9 @@ class Session:
     """Feel a world through a device.
 
     Args:
-        world: what can be touched, and what the hand holds.
+        world: what can be touched, and what the hand holds; or a `Mechanism`, which an
+            admittance display moves as (of the arguments below it takes coupling, device,
+            force_path and rate).
         contact: how bodies meet.
         coupling: what ties tool and device.
         device: by default an inertial one like the tool.
@@ -124,7 +130,7 @@ class Session:
 
     def __init__(
         self,
-        world: World,
+        world: World | Mechanism,
         contact: Contact | None = None,
         coupling: Coupling | None = None,
         device: ImpedanceDevice | None = None,
@@ -138,16 +144,26 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
     ) -> None:
-        _check_type("world", world, World, "a World")
+        _check_type("world", world, World | Mechanism, "a World or a Mechanism")
         _check_type("contact", contact, Contact | None, "a Contact")
         _check_type("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
+        self.plan: Plan | None = None  # of a mechanism
+        if isinstance(world, Mechanism):
+            given = (contact, baumgarte, frozen or None, local)
+            names = ("contact", "baumgarte", "frozen", "local")
+            for name, value in zip(names, given, strict=True):
+                _check_type(name, value, type(None), "left out with a Mechanism")
+            self.plan = make_plan(world)
+            world, coupling = self.plan.world, coupling or Admittance()
+            _check_type("coupling", coupling, Admittance, "an Admittance with a Mechanism")
         self.world = world
         self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
         check_coupling(self.contact, self.coupling)
         if isinstance(self.coupling, UnilateralCoupler):
             self.contact = replace(self.contact, mode="rigid")
-        self.device = device or Inertial()
+        admits = isinstance(self.coupling, Admittance)
+        self.device = device or (AdmittanceDisplay() if admits else Inertial())
         self.force_path = force_path or ForcePath()
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
         self.rate = positive("rate", rate)
@@ -180,16 +196,16 @@ class Session:
         engine = None if self.local is None else self.play_engine(ready)
         parts = []
         meta = self.describe(hand, self.rate, ready.notes)
-        writer = TraceWriter(record, meta, records.ROW) if record is not None else None
+        writer = self._writer(record, meta)
         try:
             done = 0
             while done < ticks:
                 batch = advance(ready, hand, done, min(CHUNK, ticks - done), engine)
                 ready.servo.written[0] = 0
-                parts.append(ready.servo.ring[:batch].copy())
+                parts.append(self._kept(ready.servo.ring[:batch]))
                 done += batch
                 if writer is not None:
-                    writer.append(parts[-1])
+                    writer.append(ready.servo.ring[:batch])
                 if progress is not None:
                     progress(done / ticks)
                 raise_fault(ready.servo, parts[-1])
@@ -227,7 +243,7 @@ class Session:
         try:
             ready = self.prepare(hand, rate, ring=max(4096, int(rate)), host=host)
             meta = self.describe(hand, rate, ready.notes)
-            writer = TraceWriter(record, meta, records.ROW) if record is not None else None
+            writer = self._writer(record, meta)
             live = Live(ready.servo, ready, rate, realtime, writer, cost, host, bodies)
             try:
                 if host is not None:
@@ -241,7 +257,7 @@ class Session:
                 host.stop()
             if writer is not None:
                 writer.close()
-        raise_fault(ready.servo, live.recent())
+        raise_fault(ready.servo, self._kept(live.recent()))
         if live.sink_error is not None:
             raise TraceError(
                 f"recording to {record} stopped: {live.sink_error}"
@@ -277,6 +293,8 @@ class Session:
         scratch = self.prepare(hand, rate, ring=PREFLIGHT_TICKS).servo
         time_ticks(scratch, 10)
         slow = min(self._slow_tick(scratch) for _ in range(3))  # other jobs may be in the way
+        if isinstance(scratch, AdmitServo):
+            return slow
         rng = np.random.default_rng(0)
         scratch.rows.hit_jac[:16] = rng.standard_normal((16, scratch.scene.nv))
         scratch.rows.hit_tangent[:16] = rng.standard_normal((16, 2, scratch.scene.nv))
@@ -286,7 +304,17 @@ class Session:
         collision = time_collision(scratch, 16, 200)
         return slow + collision
 
-    def _slow_tick(self, servo: Servo) -> float:
+    def _kept(self, rows: np.ndarray) -> np.ndarray:
+        """Rows as a trace keeps them."""
+        return rows.copy() if self.plan is None else self.plan.trimmed(rows)
+
+    def _writer(self, record: str | Path | None, meta: dict[str, Any]) -> KeptWriter | None:
+        if record is None:
+            return None
+        rows = records.ROW if self.plan is None else ADMIT_ROW
+        return KeptWriter(record, meta, self._kept(np.zeros(0, rows)).dtype, self._kept)
+
+    def _slow_tick(self, servo: Any) -> float:
         """The 99 % cost of a few ticks [ns]."""
         servo.clock.compute[:] = 0
         time_ticks(servo, PREFLIGHT_TICKS)
@@ -312,6 +340,8 @@ class Session:
         }
         for name in ("contact", "coupling", "device", "force_path", "baumgarte"):
             out[name] = _plain(getattr(self, name))
+        if self.plan is not None:
+            out["mechanism"] = described(self.plan)
         if self.local is not None:
             engine = self.engine if isinstance(self.engine, str) else self.engine.__name__
             out |= {"local": _plain(self.local), "engine": engine, "pace": _plain(self.pace)}
@@ -349,10 +379,21 @@ class Session:
         warm(ready.servo)
         return ready
 
+    def _allocate_mechanism(
+        self, plan: Plan, hand: Hand | None, rate: float, ring: int
+    ) -> Prepared:
+        assert isinstance(self.coupling, Admittance)  # the constructor has seen to that
+        servo, notes = allocate_mechanism(
+            plan, self.device, self.coupling, hand, rate, ring, self.force_path.fill
+        )
+        return Prepared(servo, plan.world.model, mujoco.MjData(plan.world.model), rate, notes)
+
     def allocate(
         self, hand: Hand | None, rate: float, ring: int, host: Host | None = None
     ) -> Prepared:
         """Allocate and fill everything that a tick works on; slots to an engine are its host's."""
+        if self.plan is not None:
+            return self._allocate_mechanism(self.plan, hand, rate, ring)
         world = self.world if self.cut is None else self.cut.world
         model = copy.deepcopy(world.model)
         if self.contact.mode == "rigid":
@@ -386,11 +427,19 @@ class Session:
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         target = np.concatenate([device.position, device.quaternion])
         aim(target, hand)
+        display = make_display()
+        if isinstance(self.coupling, Admittance):
+            p["strategy"] = records.FULL  # the display is told where to go, not how hard to push
+            display = make_display(NOISE_LENGTH)
+            fill_display(
+                display, self.device, self.coupling, device, start.mobility, 1.0 / rate, notes
+            )
         nowhere = never_singular(world, start, device.mask)
         scene = make_scene(world, model, data, nowhere)
         poses = np.zeros((model.nbody, 7))
         rows_ring = np.zeros(ring, records.ROW)
         state = np.zeros(1 + model.nq + 2 * model.nv)
+        past = 1 if self.local is None else int(rate * (2.0 * self.local.age_limit)) + 16
         if host is not None:
             updates, states = host.shared.updates, host.shared.states
         else:
@@ -402,8 +451,9 @@ class Session:
             rows=rows,
             work=work,
             closures=closures,
-            local=make_local(self.local is not None, capacity, model.nv, updates.buffers),
+            local=make_local(self.local is not None, capacity, model.nv, updates.buffers, past),
             device=device,
+            display=display,
             clock=clock,
             parameters=p,
             parameter_bytes=p.view(np.uint8),
@@ -429,7 +479,8 @@ class Session:
 
 def check_coupling(contact: Contact, coupling: Coupling) -> None:
     """What contacts cannot do with a coupling: positions do not ring, god objects do not rub."""
-    if contact.material is not None and isinstance(coupling, VirtualCoupler | UnilateralCoupler):
+    through_springs = VirtualCoupler | UnilateralCoupler | Admittance
+    if contact.material is not None and isinstance(coupling, through_springs):
         allowed = f"None with {type(coupling).__name__}, through which no impulse reaches the hand"
         raise ParameterError("material", contact.material, allowed)
     if contact.friction.law != "none" and isinstance(coupling, UnilateralCoupler):
@@ -513,7 +564,7 @@ def physics_warnings(data: mujoco.MjData) -> list[str]:
     ]
 
 
-def raise_fault(servo: Servo, rows: np.ndarray) -> None:
+def raise_fault(servo: Servo | AdmitServo, rows: np.ndarray) -> None:
     """Raise what stopped the servo, with the last rows before it."""
     fault = int(servo.clock.counts[records.FAULT])
     if fault != records.NO_FAULT:

@@ -12,18 +12,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from detent.kernels.jit import JIT_ENABLED, KERNELS, compiled_cache
+from detent.servo.admit import AdmitServo
+from detent.servo.admit_compile import ADMIT_ALL, compile_one, fill_stages, missing
 from detent.servo.compile import ALL, compile_stage, compile_stages, missing_stages
 from detent.servo.records import Servo
 
 _MARK = "complete"
 _PATIENCE = 300.0  # [s] with a helper that still compiles when there is nothing left to claim
 _TEXT = "compiling the servo, once for this version (under a minute)"
-_HELPER = "from detent.warmup import help_compiling; import sys; help_compiling(*sys.argv[1:])"
+_HELPER = "from detent.warmup import {0}; import sys; {0}(*sys.argv[1:])"
 
 Progress = Callable[[float], None]
 _told: list[Progress] = []  # who is being told
@@ -42,10 +45,13 @@ def _claim(folder: Path, name: str) -> bool:
     return True
 
 
-def _compile_unclaimed(stages: Sequence[Any], servo: Servo, folder: Path) -> None:
+Compiler = Callable[[Any], object]  # of one stage
+
+
+def _compile_unclaimed(stages: Sequence[Any], compiler: Compiler, folder: Path) -> None:
     for function in stages:
         if _claim(folder, function.__name__):
-            compile_stage(function, servo)
+            compiler(function)
 
 
 def help_compiling(folder: str, *names: str) -> None:
@@ -54,37 +60,54 @@ def help_compiling(folder: str, *names: str) -> None:
     from detent.world.world import World
 
     servo = Session(World.builtin("corner")).allocate(None, 1000.0, ring=1).servo
-    _compile_unclaimed([f for f in ALL if f.__name__ in names], servo, Path(folder))
+    stages = [f for f in ALL if f.__name__ in names]
+    _compile_unclaimed(stages, lambda f: compile_stage(f, servo), Path(folder))
 
 
-def warm(servo: Servo) -> None:
+def help_admitting(folder: str, *names: str) -> None:
+    """The same for the stages of admittance sessions."""
+    from detent.admission import blank_servo
+
+    servo = blank_servo()
+    stages = [f for f in ADMIT_ALL if f.__name__ in names]
+    _compile_unclaimed(stages, lambda f: compile_one(f, servo), Path(folder))
+
+
+def warm(servo: Servo | AdmitServo) -> None:
     """Compile or load all that ticks of this servo call, and fill its table of stages."""
-    missing = missing_stages(servo)
-    if missing:
-        with _telling():
-            _compile_on_all_cores(missing, servo)
-    compile_stages(servo)
+    if isinstance(servo, AdmitServo):
+        _warm(missing(servo), partial(compile_one, servo=servo), "help_admitting")
+        fill_stages(servo)
+    else:
+        _warm(missing_stages(servo), partial(compile_stage, servo=servo), "help_compiling")
+        compile_stages(servo)
 
 
-def _compile_on_all_cores(missing: list[Any], servo: Servo) -> None:
+def _warm(stages: list[Any], compiler: Compiler, helper: str) -> None:
+    if stages:
+        with telling(_TEXT) as progress, nullcontext() if _told else reporting(progress):
+            _compile_on_all_cores(stages, compiler, helper)
+
+
+def _compile_on_all_cores(missing: list[Any], compiler: Compiler, helper: str) -> None:
     helpers = min(len(missing), _cores()) - 1
     with tempfile.TemporaryDirectory() as folder:
         names = [function.__name__ for function in missing]
-        command = [sys.executable, "-P", "-c", _HELPER, folder, *names]
+        command = [sys.executable, "-P", "-c", _HELPER.format(helper), folder, *names]
         quiet = subprocess.DEVNULL
         started = [
             subprocess.Popen(command, stdout=quiet, stderr=quiet) for _ in range(max(helpers, 0))
         ]
         try:
-            _compile_unclaimed(missing, servo, Path(folder))
-            for helper in started:
-                helper.wait(_PATIENCE)
+            _compile_unclaimed(missing, compiler, Path(folder))
+            for process in started:
+                process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             pass  # what it did not finish is compiled here
         finally:
-            for helper in started:
-                helper.kill()
-                helper.wait()
+            for process in started:
+                process.kill()
+                process.wait()
 
 
 def _cores() -> int:
@@ -95,21 +118,20 @@ def _cores() -> int:
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
+def telling(text: str) -> Iterator[Progress]:
     """Say that something is compiled: a bar on a terminal, else a line; unless a caller does."""
     if _told:
-        yield
+        yield _told[-1]
     elif sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import Progress as Bar
 
         with Bar(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(_TEXT, total=1.0)
-            with reporting(lambda done: bar.update(task, completed=done)):
-                yield
+            task = bar.add_task(text, total=1.0)
+            yield lambda done: bar.update(task, completed=done)
     else:
-        print(f"detent: {_TEXT}", file=sys.stderr, flush=True)
-        yield
+        print(f"detent: {text}", file=sys.stderr, flush=True)
+        yield lambda done: None
 
 
 @contextmanager

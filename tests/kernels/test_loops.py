@@ -17,7 +17,7 @@ from detent.kernels.inertia import (
     whiten_rows,
 )
 from detent.kernels.jit import JIT_ENABLED
-from detent.kernels.loops import close_loops, closed_acceleration
+from detent.kernels.loops import close_alike, close_loops, closed_acceleration
 from kernels.test_linalg import random_spd
 
 MANY = 1000 if JIT_ENABLED else 20
@@ -125,3 +125,18 @@ def test_a_hit_leaves_the_loop_closed_and_e_1_its_energy(loops: list[Loop]) -> N
             assert energy <= limit
             if e == 1.0:
                 assert abs(energy) <= limit
+
+
+def test_closing_alike_nearby_solves_the_same_system(loops: list[Loop]) -> None:
+    rng = np.random.default_rng(8)
+    for case in loops[: MANY // 4]:
+        n = len(case.D)
+        T = np.eye(n) + 1e-3 * rng.normal(size=(n, n))  # keeps what depends on what
+        near = case._replace(W=case.W @ T, D=T.T @ case.D @ T)
+        assert factor_inertia(near.D[np.tril_indices(n)], near.inertia)
+        close_alike(near.inertia, len(near.W), near.W.copy())
+        torque, wanted = rng.normal(size=n), near.W @ rng.normal(size=n)
+        found = torque.copy()
+        closed_acceleration(near.inertia, wanted, np.zeros(len(near.W)), found)
+        want = near.multiplier_system(torque, wanted)
+        np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-6 * np.abs(want).max())

@@ -7,10 +7,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from detent.kernels.so3 import (
+    dexp_inverse,
     integrate_quaternion,
+    matrix_quaternion,
     quaternion_multiply,
     rotate,
     rotation_error,
+    turn_body,
 )
 
 RNG = np.random.default_rng(4)
@@ -86,3 +89,33 @@ def test_constant_spin_turns_by_omega_t() -> None:
         integrate_quaternion(q, omega, 1e-3)
     turned = Rotation.from_quat(q, scalar_first=True)
     np.testing.assert_allclose(turned.as_rotvec(), omega, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9, 1e-3, 1.0, 3.0])
+def test_turning_a_body_is_scipys_product_on_the_right(size: float) -> None:
+    out = np.zeros(4)
+    for r in Rotation.random(20, RNG):
+        xi = size * Rotation.random(rng=RNG).apply([1.0, 0.0, 0.0])
+        turn_body(quaternion(r), xi, out)
+        want = r * Rotation.from_rotvec(xi)
+        assert (want.inv() * Rotation.from_quat(out, scalar_first=True)).magnitude() < 1e-14
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-6, 1e-3, 0.5, 2.5])
+def test_the_rate_of_a_rotation_vector_turns_the_body_as_fast_as_it_should(size: float) -> None:
+    """R(ξ + h ξ̇) = R(ξ) exp(h ω), to first order: against finite differences."""
+    out, h = np.zeros(3), 1e-6
+    for _ in range(20):
+        xi = size * Rotation.random(rng=RNG).apply([1.0, 0.0, 0.0])
+        omega = RNG.standard_normal(3)
+        dexp_inverse(xi, omega, out)
+        ahead, behind = (Rotation.from_rotvec(xi + s * h * out) for s in (1.0, -1.0))
+        np.testing.assert_allclose((behind.inv() * ahead).as_rotvec() / (2 * h), omega, atol=1e-8)
+
+
+def test_the_quaternion_of_a_matrix_is_scipys_and_keeps_its_sign() -> None:
+    for r in (*Rotation.random(CASES, RNG), *Rotation.from_rotvec(np.pi * np.eye(3))):
+        near = quaternion(r)
+        out = near + 0.01 * RNG.standard_normal(4)
+        matrix_quaternion(r.as_matrix(), out)
+        np.testing.assert_allclose(out, near, atol=1e-12)

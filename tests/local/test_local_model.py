@@ -263,3 +263,20 @@ def test_wrong_sessions_are_refused() -> None:
         Session(world, local=LocalModel(), frozen=0.1)
     with pytest.raises(ParameterError, match="loss"):
         Pace(loss=1.5)
+
+
+def test_intent_finds_a_wall_that_epsilon_misses_with_less_data() -> None:
+    """B5: at 0.4 m/s and 20 ms, ε = 5 mm is late; looking ahead is not, and sends no more."""
+    world = World.from_string(WALLS, tool="peg").placed((0, 0, 0), (0, -0.4, 0))
+    floor, felt, sent = -0.05 + 0.0105, {}, {}
+    for name, local in {
+        "epsilon": LocalModel(epsilon=0.005),
+        "intent": LocalModel(epsilon=0.001, horizon=0.06),
+    }.items():
+        session = Session(world, CONTACT, TABLE_4_1, rate=1000.0, local=local, pace=Pace(0.02))
+        trace = session.run(0.6)
+        felt[name] = floor - trace["tool_position"][:, 1].min()
+        sent[name] = trace["local"].mean()
+    assert felt["epsilon"] > 5e-3
+    assert felt["intent"] < 1e-3
+    assert sent["intent"] <= sent["epsilon"]

@@ -15,6 +15,7 @@ from detent import Contact, Direct, FourChannel, Session, World
 from detent.devices import Inertial
 from detent.errors import DetentError, ParameterError, SceneError, UnknownNameError
 from detent.hands import Constant, Guided, Impedance, Sinusoid
+from detent.local.proxy import cut_to_tool
 from lab import LOOSE, PLANAR, advance, loose, scene, start
 
 URDF = """<robot name="arm">
@@ -515,3 +516,11 @@ def test_the_world_given_is_not_changed_by_a_run() -> None:
     Session(world, Contact(mode="rigid"), coupling=LOOSE).run(0.1, Constant(force=(0, -1)))
     after = world.model.geom_gap, world.qpos, mujoco.MjData(world.model).qpos
     assert all(map(np.array_equal, before, after))
+
+
+def test_a_world_that_was_placed_can_still_be_cut_to_its_tool() -> None:
+    world = World.builtin("three-link").placed((0.1, 0.2, 0.3)).holding("link2")
+    cut = cut_to_tool(world).world
+    assert cut.model.nv == 3
+    np.testing.assert_array_equal(cut.qpos, (0.1, 0.2, 0.3))
+    assert cut.body_name(cut.held) == "link2"

@@ -40,12 +40,12 @@ class Panel:
         self,
         server: viser.ViserServer,
         live: Live,
-        contact: Contact,
+        contact: Contact | None,
         grip: Impedance,
         pull: Pull,
         readings: Readings,
     ) -> None:
-        self._live, self._contact, self._grip = live, contact, grip
+        self._live, self._contact, self._grip = live, contact or Contact(), grip
         self._pull, self._readings = pull, readings
         self._said_scripted = True
         self.wanted_link: str | None = None  # chosen by somebody, instead of the held one
@@ -54,14 +54,19 @@ class Panel:
         self._hand_folder = gui.add_folder("Hand")
         with self._hand_folder:
             self._scripted = self._add_hand(gui)
-        with gui.add_folder("Contact"):
-            for label, field, least, most, step in CONTACT_SLIDERS:
-                self._add_contact_slider(gui, label, field, (least, most), step)
-            self._add_materials(gui)
+        if contact is not None:
+            with gui.add_folder("Contact"):
+                self._add_contact(gui)
         with gui.add_folder("Servo"):
             self._table = gui.add_html("")
         with gui.add_folder("Plots"):
             self._charts = Charts(server, readings)
+
+    def _add_contact(self, gui: viser.GuiApi) -> None:
+        """How bodies meet: a mechanism has nothing to meet."""
+        for label, field, least, most, step in CONTACT_SLIDERS:
+            self._add_contact_slider(gui, label, field, (least, most), step)
+        self._add_materials(gui)
 
     def offer_links(self, world: World) -> None:
         """Let a person choose which link of the tool to hold, if it has several."""
@@ -183,6 +188,9 @@ def table(status: Status, readings: Readings, engine: EngineStatus | None = None
         "compute": ("Tick, p99", f"{status.compute_p99:.0f} µs"),
         "skips": ("Skipped", f"{status.skips}"),
     }
+    if now.lag is not None:  # a mechanism has no depth
+        del cells["depth"]
+        cells["lag"] = ("Display off", f"{1e6 * now.lag:.0f} µm")
     if engine is not None:
         cells["engine"] = ("Engine", f"{engine.rate:.0f} Hz")
         cells["age"] = ("Update age", f"{1e3 * now.age:.0f} ms")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from detent.app.lead import Lead
 from detent.app.stage import Stage
 
 FREQUENCIES = np.array([0.13, 0.19, 0.08])  # [Hz] of x, y, z: slow, and never the same twice
@@ -61,10 +62,10 @@ class Pull:
     replaces one attribute, so no lock is needed.
     """
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, script: Lead | None = None) -> None:
         self._start = np.concatenate([stage.start.position, stage.start.quaternion])
         self._free = stage.free
-        self._script = write_script(stage)
+        self._script = script or write_script(stage)
         self._wanted: np.ndarray | None = None  # by the pointer
         self.pose = self._start.copy()  # (7,) where the hand is led
 

@@ -30,6 +30,7 @@ class Moment(NamedTuple):
     state: str
     depth: float  # [m]
     bounded: bool  # whether the step bounded a contact's gains
+    lag: float | None = None  # [m] how far a display is from its mechanism, as it sees it
     near: int = 0  # constraints of a local model
     age: float = 0.0  # [s] of its newest update, at most
     trust: float = 1.0  # [-] how much of it is rendered, at least
@@ -98,10 +99,18 @@ def summary(rows: np.ndarray) -> Moment:
         state=STATES[1] if rows["collisions"].any() else STATES[int(rows["state"][-1])],
         depth=float(max(rows["depth"][-1], 0.0)),
         bounded=bool(rows["bounded"].any()),
+        lag=lag_of(rows),
         near=int(rows["local"][-1]),
         age=float(rows["age"].max()),
         trust=float(rows["trust"].min()),
     )
+
+
+def lag_of(rows: np.ndarray) -> float | None:
+    """[m] how far a display is from its mechanism at most; None where there is no mechanism."""
+    if "tracking_error" not in (rows.dtype.names or ()):
+        return None
+    return float(length(rows["tracking_error"][:, :3]).max())
 
 
 def charted(rows: np.ndarray) -> np.ndarray:

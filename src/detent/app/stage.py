@@ -118,6 +118,8 @@ def set_stage(session: Session) -> Stage:
     data = mujoco.MjData(world.model)
     data.qpos[:] = world.qpos
     start = tool_at_start(world, world.model, data)
+    if session.plan is not None:  # drawn bodies have no inertia of their own
+        start = session.plan.start
     low, high = _bounds(world.model, data)
     return Stage(
         world=world,

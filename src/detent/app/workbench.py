@@ -12,6 +12,7 @@ import numpy as np
 
 from detent.app.arrows import ForceArrows
 from detent.app.handle import Handle
+from detent.app.lead import Lead
 from detent.app.panel import Panel
 from detent.app.picture import Picture
 from detent.app.pull import Pull
@@ -20,9 +21,11 @@ from detent.app.server import PageServer
 from detent.app.stage import Stage, set_stage
 from detent.app.status import StatusLine, first_line, last_line
 from detent.app.stopper import Stopper
+from detent.app.tracks import Tracks
 from detent.assembly import MOST_DAMPING, MOST_STIFFNESS, bound
 from detent.checks import positive
 from detent.coupling.gains import block_inertia
+from detent.devices import AdmittanceDisplay
 from detent.errors import DetentError
 from detent.hands import Impedance
 from detent.servo.live import Live, Status
@@ -46,14 +49,18 @@ class Workbench:
 
     def __init__(self, session: Session, live: Live, stage: Stage, server: PageServer) -> None:
         self._live, self._server = live, server
-        self.pull = Pull(stage)
+        led = session.plan is not None and session.plan.mechanism.lead is not None
+        self.pull = Pull(stage, Lead(session.plan.mechanism) if led and session.plan else None)
         self.readings = Readings(live)
         self._picture = Picture(server, stage)
         self._arrows = ForceArrows(server, stage)
         self._handle = Handle(server, stage, self._picture.tool_meshes, self.pull.take)
+        self._tracks = Tracks(server, stage) if session.plan is not None else None
         hand = grip(session, stage, live.rate)
-        self._panel = Panel(server, live, session.contact, hand, self.pull, self.readings)
-        self._panel.offer_links(session.world)
+        contact = session.contact if session.plan is None else None
+        self._panel = Panel(server, live, contact, hand, self.pull, self.readings)
+        if session.plan is None:
+            self._panel.offer_links(session.world)
         dress(server, session.world.name)
         self._watched = False  # whether a page is open
         self._panel_due = 0.0
@@ -91,6 +98,8 @@ class Workbench:
             self._picture.update(poses, row)
             self._arrows.update(row["tool_position"], self.readings.arrows)
             self._handle.update(target, row["tool_position"])
+            if self._tracks is not None:
+                self._tracks.update(row["track"])
 
 
 def play(
@@ -243,6 +252,9 @@ def grip(session: Session, stage: Stage, rate: float) -> Impedance:
     device = session.device.inertia(at_hand, mask)
     mobility = inverse_within(device, mask)
     both = block_inertia(stage.start.mobility, mask) + block_inertia(mobility, mask)
+    if isinstance(session.device, AdmittanceDisplay):  # it masks its own inertia
+        mobility = stage.start.mobility * np.outer(mask, mask)
+        both = block_inertia(mobility, mask)
     gains = []
     for part, most in zip((slice(0, 3), slice(3, 6)), MOST_GRIP, strict=True):
         size = np.full(3, min(both[part].max(), most / GRIP_FREQUENCY**2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from detent.bench.admittance import bench_admittance, bench_mechanism
 from detent.bench.contacts import bench_contacts, bench_friction
 from detent.bench.impulse import bench_impulses
 from detent.bench.linkage import bench_linkage
@@ -10,6 +11,7 @@ from detent.bench.local import bench_local
 from detent.bench.memory import bench_memory
 from detent.bench.rounds import Numbers, Progress
 from detent.bench.size import bench_size
+from detent.bench.slow import bench_slow_engine
 from detent.bench.start import bench_start
 from detent.bench.tick import bench_lockstep, bench_tick
 
@@ -18,7 +20,8 @@ __all__ = ["run_bench"]
 # The live part comes last: it locks the memory, and then growth could not be seen.
 PARTS = (
     *(bench_tick, bench_contacts, bench_friction, bench_impulses, bench_linkage),
-    *(bench_local, bench_size, bench_lockstep, bench_start, bench_memory),
+    *(bench_local, bench_size, bench_admittance, bench_mechanism),
+    *(bench_lockstep, bench_start, bench_memory),
 )
 LIVE_SHARE = 0.6  # of the time that all measurements take
 
@@ -29,4 +32,5 @@ def run_bench(quick: bool, progress: Progress) -> Numbers:
     for done, part in enumerate(PARTS):
         numbers |= part(quick)
         progress((1.0 - LIVE_SHARE) * (done + 1) / len(PARTS))
+    numbers |= bench_slow_engine(quick)
     return numbers | bench_live(quick, lambda done: progress(1.0 - LIVE_SHARE * (1.0 - done)))

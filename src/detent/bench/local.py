@@ -34,7 +34,7 @@ def studded_corner() -> World:
     return World(spec, name="studded-corner")
 
 
-def at_rest(world: World, local: LocalModel | None) -> Prepared:
+def settled(world: World, local: LocalModel | None) -> Prepared:
     """The box at rest, with an engine that looks sixty times a second, or without."""
     session = Session(world, Contact(4000.0, 30.0), local=local)
     ready = session.prepare(PUSH, RATE, RING)
@@ -47,8 +47,8 @@ def bench_local(quick: bool) -> Numbers:
     """Sixteen constraints of a free box; and a tick that merges an update, against one without."""
     world = studded_corner()
     patient = LocalModel(age_limit=1e9)
-    ready = {"local": at_rest(world, patient), "whole": at_rest(world, None)}
-    merging = at_rest(world, patient).servo
+    ready = {"local": settled(world, patient), "whole": settled(world, None)}
+    merging = settled(world, patient).servo
     jobs = {n: Job(partial(run_lockstep, one.servo, TICKS), TICKS) for n, one in ready.items()}
     jobs |= {
         "merging": Job(partial(tick_singly, merging, True, 1), MERGES),

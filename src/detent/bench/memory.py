@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from detent.bench.local import settled, studded_corner, tick_singly
 from detent.bench.rounds import Numbers
 from detent.bench.scenes import corner_at_rest
+from detent.local.model import LocalModel
 from detent.servo.loop import run_lockstep
 
 WARM_UP = 10_000  # [ticks]
@@ -17,15 +19,22 @@ def bench_memory(quick: bool) -> Numbers:
 
     _nrt_python.memsys_enable_stats()
     ticks = 100_000 if quick else 1_000_000
-    ready = corner_at_rest()
+    ready, local = corner_at_rest(), settled(studded_corner(), LocalModel(age_limit=1e9))
     run_lockstep(ready.servo, WARM_UP)
+    tick_singly(local.servo, True, 1)
     before, resident = rtsys.get_allocation_stats(), resident_bytes()
     run_lockstep(ready.servo, ticks)
     after = rtsys.get_allocation_stats()
+    grown = resident_bytes() - resident
+    tick_singly(local.servo, True, 0)  # the engine's side of it, which may allocate
+    published = rtsys.get_allocation_stats()
+    tick_singly(local.servo, True, 1)
+    merged = rtsys.get_allocation_stats()
     return {
         "memory_ticks": ticks,
         "allocations": after.alloc - before.alloc,
-        "resident_growth_kib": (resident_bytes() - resident) / 1024,
+        "merge_allocations": merged.alloc - 2 * published.alloc + after.alloc,
+        "resident_growth_kib": grown / 1024,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from functools import partial
 
-from detent.bench.local import at_rest
+from detent.bench.local import settled
 from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
 from detent.local.model import LocalModel
 from detent.servo.loop import run_lockstep
@@ -42,7 +42,7 @@ def bench_size(quick: bool) -> Numbers:
     for arms in ARMS:
         world = robot_hall(arms)
         for kind, local in (("whole", None), ("local", LocalModel(age_limit=1e9))):
-            servo = at_rest(world, local).servo
+            servo = settled(world, local).servo
             job = Job(partial(run_lockstep, servo, TICKS), TICKS)
             jobs[f"{kind}_tick_us_at_{freedom[arms]}_dofs"] = job
     costs = alternate(jobs, rounds(quick))

@@ -1,6 +1,7 @@
 """What the hand holds physically."""
 
+from detent.devices.admittance import AdmittanceDisplay
 from detent.devices.inertial import Inertial
 from detent.devices.protocol import SUBSPACES
 
-__all__ = ["SUBSPACES", "Inertial"]
+__all__ = ["SUBSPACES", "AdmittanceDisplay", "Inertial"]

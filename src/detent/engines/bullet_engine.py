@@ -14,6 +14,7 @@ from detent.engines.protocol import Target, Task
 from detent.engines.urdf import hull_file, is_free, tree_urdf
 from detent.errors import EngineError, SceneError
 
+DIVERGED = 1e6  # [m/s, rad/s]
 SUBSTEP = 1.0 / 240.0  # [s] Bullet's own
 _GEOM = mujoco.mjtGeom
 
@@ -41,6 +42,7 @@ class BulletEngine(Mirror):
             self._silence()
         self._omega = min(FOLLOW, HOLDABLE / SUBSTEP)
         self._last: Target | None = None
+        self._good = self.data.qpos.copy()
         self._write(range(model.ntree))
         self.refresh()
 
@@ -52,8 +54,14 @@ class BulletEngine(Mirror):
         else:
             self._step(target, seconds)
         self._last = target
-        if not np.isfinite(self.data.qpos).all() or np.abs(self.data.qvel).max() > 1e6:
-            raise EngineError("the world diverged in Bullet")
+        state = self.data.qvel
+        if not np.isfinite(self.data.qpos).all() or not np.abs(state).max(initial=0.0) < DIVERGED:
+            self.data.qpos[:], self.data.qvel[:] = self._good, 0.0
+            self._write(range(self.model.ntree))
+            self.refresh()
+            self._last = None
+            raise EngineError("the world diverged in Bullet; it goes on from rest")
+        self._good = self.data.qpos.copy()
 
     def restore(self, saved: np.ndarray) -> None:
         """Go on from a state that was saved."""
@@ -61,7 +69,11 @@ class BulletEngine(Mirror):
         self._write(range(self.model.ntree))
 
     def _step(self, target: Target, seconds: float) -> None:
+        if self._last is None:
+            self.place(target)
+            self._write(self.task.world.trees)
         last = self._last or target
+        before, pushed = self.data.qvel.copy(), np.zeros(self.model.nv)
         steps = substeps(seconds, SUBSTEP)
         if steps:
             self._client.setTimeStep(seconds / steps)
@@ -69,7 +81,9 @@ class BulletEngine(Mirror):
             if self.exchanges:
                 self.lead(last, target, k / steps)
                 self._write(self.task.world.trees)
-                self._apply(self.push(target, (k + 0.5) / steps))
+                push = self.push(target, (k + 0.5) / steps)
+                pushed += push / steps
+                self._apply(push)
             else:
                 self._apply(self.pull(last, target, k / steps, self._omega))
             self._client.stepSimulation()
@@ -78,6 +92,7 @@ class BulletEngine(Mirror):
                 self.lead(last, target, (k + 1) / steps)
             self.refresh()
         self._write(self.task.world.trees if self.exchanges else ())
+        self.note_drift(before, pushed, seconds)
 
     def _build(self, folder: Path) -> None:
         model = self.model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import mujoco
@@ -11,16 +12,23 @@ from detent.engines.mirror import body_twists
 from detent.engines.protocol import Engine, Push, Target, Task
 from detent.errors import EngineError
 from detent.local.records import DIVERGED, HEALTHY, NEAR, PUSH
-from detent.local.update import check_near, pack_update
+from detent.local.update import check_links, check_near, pack_update
 
 SAME = 1e-6  # [m, -] rows that agree to this are copies
-MOST_SECONDS = 0.25  # of a world's time within a frame: an engine that is too slow falls behind
 
 
 class Frames:
-    """An engine at work, frame by frame."""
+    """An engine at work, frame by frame.
 
-    def __init__(self, engine: Engine, task: Task) -> None:
+    Args:
+        engine: the adapter.
+        task: what it was made for.
+        most: [s] of the world's time in a frame: an engine that is slower falls behind, instead
+            of taking ever longer for a frame.
+    """
+
+    def __init__(self, engine: Engine, task: Task, most: float = math.inf) -> None:
+        self._most = most
         self.engine, self._local = engine, task.local
         self._model = task.cut.world.model
         self._data = mujoco.MjData(self._model)
@@ -35,14 +43,19 @@ class Frames:
         self._last = state
         self.sequence += 1
         health, near = HEALTHY, np.zeros(0, NEAR)
+        advanced = min(max(seconds, 0.0), self._most)
+        if advanced < seconds:  # the world falls behind, but it receives the whole impulse
+            target = target._replace(pushes=stronger(target.pushes, seconds / advanced))
         try:
-            self.engine.advance(target, min(max(seconds, 0.0), MOST_SECONDS))
+            self.engine.advance(target, advanced)
             found = self.engine.near()
             check_near(found, self._model.nbody)
             near = self._drop_copies(found)
+            poses, twists = self.engine.links()
+            check_links(poses, twists, self._model.nbody)
         except EngineError as error:
-            self.trouble, health = str(error), DIVERGED
-        poses, twists = self.engine.links()
+            self.trouble, health, near = str(error), DIVERGED, near[:0]
+            poses, twists = target.poses, target.twists
         return pack_update(near, poses, twists, self._local, self.sequence, target.time, health)
 
     def _drop_copies(self, near: np.ndarray) -> np.ndarray:
@@ -84,6 +97,11 @@ class Frames:
             load,
             pushes,
         )
+
+
+def stronger(pushes: tuple[Push, ...], times: float) -> tuple[Push, ...]:
+    """The same impulses within less time."""
+    return tuple(p._replace(first=times * p.first, last=times * p.last) for p in pushes)
 
 
 def find_pushes(before: np.ndarray, now: np.ndarray, seconds: float) -> Iterator[Push]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +38,7 @@ from detent.servo.exchange import latest, publish
 START_PATIENCE = 180.0  # [s] for an engine to make its first frame: it may have to compile
 STALL = 2.0  # [s] without a heartbeat
 WATCH = 0.02  # [s]
+MOST_SECONDS = 1.0 / 30.0  # of the world's time in a frame
 _CHILD = "from detent.engines.host import serve; serve()"
 
 
@@ -58,14 +61,15 @@ class Host:
         self._folder = shared_folder()
         self._path = Path(self._folder.name) / "engine"
         self.shared = Shared(self._path, sizes, create=True)
-        self._order = (str(self._path), sizes, travelling(task), engine, period)
+        self._order = (str(self._path), sizes, travelling(task), engine, period, os.getpid())
         self._process: subprocess.Popen[bytes] | None = None
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="detent-engine", daemon=True)
         self._poses = np.zeros(sizes.poses, np.uint8)
-        self._marks: list[tuple[float, int]] = []
+        self._marks: deque[tuple[float, int]] = deque(maxlen=round(1.0 / WATCH))
         self._lock = threading.Lock()
         self.restarts = 0
+        self._fruitless, self._frames_before = 0, 0
         publish(self.shared.states, state.view(np.uint8))
         check_travels(engine)
 
@@ -102,13 +106,11 @@ class Host:
 
     def status(self) -> EngineStatus:
         """Rates and troubles."""
-        frames, now = int(self.shared.numbers[FRAMES]), time.monotonic()
-        with self._lock:
-            self._marks = [m for m in self._marks if m[0] > now - 1.0] + [(now, frames)]
-            then, before = self._marks[0]
+        marks = list(self._marks)
+        (then, before), (now, frames) = (marks[0], marks[-1]) if marks else ((0.0, 0), (0.0, 0))
         rate = (frames - before) / (now - then) if now > then else 0.0
         trouble = self.shared.message if self.shared.numbers[SPOKE] else ""
-        return EngineStatus(rate, frames, self.restarts, trouble)
+        return EngineStatus(rate, int(self.shared.numbers[FRAMES]), self.restarts, trouble)
 
     def poses(self) -> np.ndarray:
         """(nbody, 7) of the engine's world, as it last was."""
@@ -137,14 +139,25 @@ class Host:
     def _watch(self) -> None:
         while not self._stopping.wait(WATCH):
             assert self._process is not None
+            self._marks.append((time.monotonic(), int(self.shared.numbers[FRAMES])))
             silent = time.monotonic_ns() - int(self.shared.numbers[BEAT_NS])
             if self._process.poll() is None and silent > STALL * 1e9:
                 self.shared.say(f"the engine stalled for {STALL:g} s")
                 self._process.kill()
                 self._process.wait()
             if self._process.poll() is not None and not self._stopping.is_set():
-                self._spawn()
-                self.restarts += 1
+                self._start_again()
+
+    def _start_again(self) -> None:
+        """A new process in place of one that died; ever later if none makes a frame."""
+        frames = int(self.shared.numbers[FRAMES])
+        self._fruitless = self._fruitless + 1 if frames == self._frames_before else 0
+        self._frames_before = frames
+        if self._fruitless and self._stopping.wait(min(0.1 * 2.0**self._fruitless, 5.0)):
+            return
+        self.shared.mend()
+        self._spawn()
+        self.restarts += 1
 
 
 def check_travels(engine: str | type) -> None:
@@ -164,10 +177,15 @@ def travelling(task: Task) -> Task:
 
 def serve() -> None:
     """What the engine's process does: frames, until it is told to stop or its parent is gone."""
-    path, sizes, task, engine, period = pickle.load(sys.stdin.buffer)
-    shared, parent = Shared(Path(path), sizes), os.getppid()
+    path, sizes, task, engine, period, parent = pickle.load(sys.stdin.buffer)
+    if os.getppid() != parent:  # it is gone already
+        shutil.rmtree(Path(path).parent, ignore_errors=True)
+        return
+    shared = Shared(Path(path), sizes)
     try:
         _serve(shared, task, engine, period, parent)
+        if os.getppid() != parent:
+            shutil.rmtree(Path(path).parent, ignore_errors=True)
     except KeyboardInterrupt:
         pass  # the parent gets it too, and stops us
     except Exception as error:
@@ -179,7 +197,7 @@ def _serve(shared: Shared, task: Task, engine: Any, period: float, parent: int) 
     simulation = find_engine(engine)(task)
     if shared.numbers[SAVED] and hasattr(simulation, "restore"):
         simulation.restore(shared.saved.copy())  # go on where the last one was
-    frames = Frames(simulation, task)
+    frames = Frames(simulation, task, max(2.0 * period, MOST_SECONDS))
     state = np.zeros(shared.states.buffers.shape[1], np.uint8)
     fresh, due = False, time.monotonic()
     while shared.numbers[STOP] == 0 and os.getppid() == parent:

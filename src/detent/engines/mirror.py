@@ -18,6 +18,8 @@ from detent.world.world import PROPERTIES, World
 FOLLOW = 100.0  # [rad/s] of the controller that lets the tool follow the proxy
 CAPACITY = 512  # contacts
 HOLDABLE = 0.25  # of that, what a step of the engine can hold
+TOUCH = 1e-4  # [m] nearer than that, something holds an object back
+SWEEPS = 20  # over what holds it
 
 
 class Mirror:
@@ -34,7 +36,7 @@ class Mirror:
         self.data.ctrl[:], self.data.act[:] = task.world.ctrl, task.world.act
         self.static = model.ntree == len(task.world.trees)
         self.exchanges = task.local.constraints == "inertial"  # forces, not the tool's contacts
-
+        self._drift = np.zeros(model.nv)  # accelerations that the tool's pushes do not explain
         mujoco.mj_forward(model, self.data)
         self._scene = make_scene(task.world, model, self.data)
         self._motion, self._rows, *_ = make_arrays(model, CAPACITY, 0)
@@ -65,12 +67,25 @@ class Mirror:
         """Contacts of the tool and what is within reach of it; copies and seams are left out."""
         rows, trees = self._rows, self.task.world.trees
         gather_contacts(self._scene, self._motion, rows, self._p)
-        found = []
+        found, gives = [], []
         for r in range(rows.tally[0]):
             sides = [int(tree) in trees for tree in rows.tree[r]]
             if sides[0] != sides[1]:
-                found.append(self._describe(r, 1 if sides[1] else 0))
-        return np.array(found, NEAR) if found else np.zeros(0, NEAR)
+                one, give = self._describe(r, 1 if sides[1] else 0)
+                found.append(one)
+                gives.append(give)
+        near = np.array(found, NEAR) if found else np.zeros(0, NEAR)
+        for tree in set(near["group"].tolist()) - {-1}:
+            mine = near["group"] == tree
+            near["give"][mine] = few_numbers(np.array(gives)[mine])
+        return near
+
+    def note_drift(self, before: np.ndarray, pushes: np.ndarray, seconds: float) -> None:
+        """What accelerated the world in a frame besides the tool's pushes (nv,) [N, N·m]."""
+        if seconds > 0.0:
+            response = np.zeros((1, self.model.nv))
+            mujoco.mj_solveM(self.model, self.data, response, pushes[None, :])
+            self._drift = (self.data.qvel - before) / seconds - response[0]
 
     def save(self) -> np.ndarray:
         """The state of the world, for an engine that takes over."""
@@ -83,26 +98,49 @@ class Mirror:
 
     def behind(
         self, body: int, place: np.ndarray, normal: np.ndarray
-    ) -> tuple[np.ndarray, int, np.ndarray]:
-        r"""Velocity of a body at a point, its tree, and how it gives along the normal.
+    ) -> tuple[np.ndarray, int, float, np.ndarray]:
+        r"""Velocity of a body at a point, its tree, its drift, and how it gives along the normal.
 
         .. math:: a = D^{-1/2} J^T n
 
-        of the tree's own degrees of freedom; of more than six only those of its last six are
-        kept, which move the body most.
+        An object that lies against something else does not give in that direction (`held_back`).
+        The drift is the acceleration that the tool's pushes do not explain: that of springs,
+        dampers, friction, weight, and of whatever ties the object.
         """
         model, data = self.model, self.data
         tree = int(model.body_treeid[body])
         if tree < 0:
-            return np.zeros(3), -1, np.zeros(GIVES)
+            return np.zeros(3), -1, 0.0, np.zeros(model.nv)
         jac = np.zeros((3, model.nv))
         mujoco.mj_jac(model, data, jac, None, place, body)
         half = np.zeros((1, model.nv))
         mujoco.mj_solveM2(model, data, half, (normal @ jac)[None, :], np.sqrt(data.qLDiagInv))
-        own = half[0, model.dof_treeid == tree]
-        give = np.zeros(GIVES)
-        give[: min(len(own), GIVES)] = own[-GIVES:]
-        return jac @ data.qvel, tree, give
+        if self.exchanges:
+            half[0] = held_back(half[0], self._holds(tree))
+        return jac @ data.qvel, tree, float(normal @ jac @ self._drift), half[0]
+
+    def _holds(self, tree: int) -> np.ndarray:
+        """(n, nv) D^-½ Jᵀ of what an object touches besides the tool, and of joints at a limit."""
+        model, data = self.model, self.data
+        rows = []
+        trees = model.body_treeid[model.geom_bodyid[data.contact.geom]].reshape(-1, 2)
+        tools = np.isin(trees, list(self.task.world.trees)).any(axis=1)
+        touching = (trees == tree).any(axis=1) & ~tools & (data.contact.dist < TOUCH)
+        for c in np.flatnonzero(touching):
+            contact, jac = data.contact[c], np.zeros((2, 3, model.nv))
+            for side, geom in enumerate(contact.geom):
+                body = int(model.geom_bodyid[geom])
+                mujoco.mj_jac(model, data, jac[side], None, contact.pos, body)
+            rows.append(contact.frame[:3] @ (jac[1] - jac[0]))
+        for joint in np.flatnonzero(model.jnt_limited.astype(bool) & (model.jnt_type >= 2)):
+            dof, place = model.jnt_dofadr[joint], data.qpos[model.jnt_qposadr[joint]]
+            low, high = model.jnt_range[joint]
+            if model.dof_treeid[dof] == tree and not low < place < high:
+                rows.append(np.eye(model.nv)[dof] * (1.0 if place <= low else -1.0))
+        out = np.zeros((len(rows), model.nv))
+        if rows:
+            mujoco.mj_solveM2(model, data, out, np.array(rows), np.sqrt(data.qLDiagInv))
+        return out
 
     def number(self, body: int) -> int:
         """The number of a body of the tool as a link."""
@@ -116,7 +154,7 @@ class Mirror:
         The first part is what the hand did to the proxy: its acceleration without the torques T_c
         of its contacts. The second is S3's "graphics" controller, with K_g and B_g by a frequency;
         b balances bias and passive torques. The controller never pulls back what the hand pushes
-        (the direction of -T_c): so an object gets the momentum that the hand lost.
+        (the direction of -T_c). What an object receives is up to the engine's own contact.
         """
         cut, model, data = self.task.cut, self.model, self.data
         error, velocity = self._lag(last, target, share)
@@ -146,20 +184,22 @@ class Mirror:
         self.data.qpos[cut.qpos] = at
         self.data.qvel[cut.qvel] = (1.0 - share) * last.qvel + share * target.qvel
 
-    def _describe(self, r: int, side: int) -> tuple[object, ...]:
-        """Row r as NEAR; *side* is the tool's."""
+    def _describe(self, r: int, side: int) -> tuple[tuple[object, ...], np.ndarray]:
+        """Row r as NEAR, *side* being the tool's, and how the other gives in all coordinates."""
         rows, model = self._rows, self.model
         normal = rows.normal[r] if side == 1 else -rows.normal[r]
         s = float(rows.separation[r])
         place = rows.point[r] - 0.5 * s * normal
         link, other = (int(model.geom_bodyid[rows.geom[r, k]]) for k in (side, 1 - side))
-        velocity, *gives = self.behind(other, place, normal)
+        velocity, tree, drift, give = self.behind(other, place, normal)
         given = (getattr(rows, name)[r] for name in PROPERTIES)
         own = (
             np.nan if value == default else value
             for value, default in zip(given, self._defaults, strict=True)
         )
-        return (self.number(link), other, place, normal, velocity, *own, *gives, s)
+        none = np.zeros(GIVES)
+        entry = (self.number(link), other, place, normal, velocity, *own, tree, drift, none, s)
+        return entry, give
 
     def _lag(self, last: Target, target: Target, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Errors of position and velocity against a point between two targets."""
@@ -202,6 +242,35 @@ def survey_parameters(contact: Contact) -> tuple[np.ndarray, tuple[float, ...]]:
     defaults = (contact.stiffness, contact.damping, contact.restitution, contact.friction.static)
     p["stiffness"], p["damping"], p["restitution"], p["friction_static"] = defaults
     return p, defaults
+
+
+def few_numbers(rows: np.ndarray) -> np.ndarray:
+    """(n, GIVES) vectors with the inner products of these rows: of one body, those of rank six."""
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    out = np.zeros((len(rows), GIVES))
+    most = min(GIVES, len(rows))
+    kept = np.sqrt(np.maximum(values[-most:], 0.0)) * vectors[:, -most:]
+    out[:, :most] = kept
+    return out
+
+
+def held_back(give: np.ndarray, holds: np.ndarray) -> np.ndarray:
+    r"""What is left of a way to give when the object cannot go through what holds it.
+
+    .. math:: \min_r |a - r| \quad \text{with} \quad W r \le 0
+
+    A push moves the object along -a, and W r > 0 would be into what holds it: a projection, by
+    sweeps over the rows of W.
+    """
+    left = give.copy()
+    sizes = np.sum(holds * holds, axis=1)
+    shares = np.zeros(len(holds))
+    for _ in range(SWEEPS if len(holds) else 0):
+        for i, row in enumerate(holds):
+            share = max(shares[i] + row @ left / sizes[i], 0.0) if sizes[i] > 0.0 else 0.0
+            left += (shares[i] - share) * row
+            shares[i] = share
+    return left
 
 
 def substeps(seconds: float, most: float) -> int:

@@ -51,21 +51,26 @@ class MuJoCoEngine(Mirror):
     def _step(self, target: Target, seconds: float) -> None:
         """Step the scene; the tool is pulled along between the last target and this one."""
         model, data = self.model, self.data
+        if self._last is None:
+            self.place(target)
         last = self._last or target
         steps = substeps(seconds, self._most)
         model.opt.timestep = seconds / max(steps, 1)
+        before, pushed = data.qvel.copy(), np.zeros(model.nv)
         for k in range(steps):
             if self.exchanges:
                 self.lead(last, target, k / steps)
             mujoco.mj_step1(model, data)
             if self.exchanges:
                 data.qfrc_applied[:] = self.push(target, (k + 0.5) / steps)
+                pushed += data.qfrc_applied / steps
             else:
                 data.qfrc_applied[:] = self.pull(last, target, k / steps, self._omega)
             mujoco.mj_step2(model, data)
         if self.exchanges:
             self.lead(last, target, 1.0)
         self.refresh()
+        self.note_drift(before, pushed, seconds)
 
     def _look_for_reset(self) -> None:
         """MuJoCo resets a world that diverged, silently but for its counters."""
@@ -73,6 +78,7 @@ class MuJoCoEngine(Mirror):
         if any(data.warning[kind].number for kind in _BAD) or not np.isfinite(data.qpos).all():
             mujoco.mj_resetData(self.model, data)
             data.qpos[:], data.ctrl[:] = self._good, self.task.world.ctrl
+            self._last = None
             mujoco.mj_forward(self.model, data)
             raise EngineError("the world diverged in MuJoCo; it goes on from rest")
         self._good = data.qpos.copy()

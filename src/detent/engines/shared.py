@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detent.servo.exchange import Slot
+from detent.servo.exchange import FRESH, Slot
 
 # Places of `Shared.numbers`.
 BEATS, BEAT_NS, FRAMES, STOP, SPOKE, SAVED = range(6)
@@ -52,6 +52,19 @@ class Shared:
     def message(self) -> str:
         """The last message."""
         return bytes(self._words).split(b"\0")[0].decode(errors="replace")
+
+    def mend(self) -> None:
+        """Give slots back their third buffer, in case a process died while it swapped two."""
+        for slot, lost, kept in (
+            (self.updates, "writer", "reader"),
+            (self.poses, "writer", "reader"),
+            (self.states, "reader", "writer"),
+        ):
+            while True:  # the other side is alive, and may be swapping right now
+                mine, middle = int(getattr(slot, kept)[0]), int(slot.middle[0]) % FRESH
+                if mine != middle and mine == int(getattr(slot, kept)[0]):
+                    getattr(slot, lost)[0] = 3 - mine - middle
+                    break
 
     def _cut(self, size: int) -> np.ndarray:
         start = self._used

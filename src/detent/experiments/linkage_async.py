@@ -22,6 +22,7 @@ from detent.experiments.linkages import (
 )
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds
 from detent.hands import Constant
+from detent.local import LocalModel, Pace
 from detent.record.plots import BLACK, RED, figure, save
 from detent.record.trace import Trace
 from detent.session import Session
@@ -39,10 +40,12 @@ class Link:
     bias: bool
     frozen: bool = False
     late: bool = False
+    local: bool = False
 
 
 LINKS = {
     "frozen": Link("with a model that is refreshed at frames", False, frozen=True),
+    "local": Link("with the local model of an engine", False, local=True),
     "synchronous": Link("at once", False),
     "late": Link("through a late device", False, late=True),
     "corrected": Link("at once, with the bias of errata E10", True),
@@ -56,8 +59,15 @@ def manipulate(link: Link, held: str, penalty: bool, offset: float, delay: float
     late = round(delay * RATE) if link.late else 0
     device = Inertial(1.0, 1.0, offset=(offset, 0.0), delay_ticks=late)
     coupling = law.coupling(200.0, 50.0, SINGULAR)
-    frozen = delay if link.frozen else 0.0
-    session = Session(world, coupling=coupling, device=device, rate=RATE, frozen=frozen)
+    session = Session(
+        world,
+        coupling=coupling,
+        device=device,
+        rate=RATE,
+        frozen=delay if link.frozen else 0.0,
+        local=LocalModel(frozen=True) if link.local else None,
+        pace=Pace(delay) if link.local else None,
+    )
     return session.run(SECONDS + 1.0 / RATE, Constant((0.4, 0.0)))
 
 
@@ -65,9 +75,10 @@ def hold_async(delay: float = 0.02, offset: float = 0.0012) -> Result:
     """Time [s] between two refreshes of the model; how far [m] the device starts beside it.
 
     As in the document, inertia and constraint directions are those of the last refresh, and
-    Coriolis terms are left out (TH 5.25-5.26). Beside that: the exact linkage, and one whose
-    wrench reaches the device that much later. The workspace of the document's device, which
-    it reaches at 0.7 s, is not here.
+    Coriolis terms are left out (TH 5.25-5.26): once as a servo that keeps them, once as the
+    local model of an engine with that period (TH 6.15-6.22). Beside that: the exact linkage,
+    and one whose wrench reaches the device that much later. The workspace of the document's
+    device, which it reaches at 0.7 s, is not here.
     """
     traces = {
         f"{name}-{held}-{'penalty' if penalty else 'free'}": manipulate(
@@ -85,7 +96,7 @@ def hold_async(delay: float = 0.02, offset: float = 0.0012) -> Result:
 def async_claims(m: Metrics) -> list[Claim]:
     """TH 5.4.2 and the catalogue: steady error only, or growing."""
     claims = []
-    for name in ("frozen", "synchronous", "late"):
+    for name in ("frozen", "local", "synchronous", "late"):
         for held, number in (("distal", "TH Fig 5.10"), ("middle", "TH Fig 5.11")):
             words = f"{held} link, {LINKS[name].words}"
             key = f"{name}-{held}-free"
@@ -134,6 +145,12 @@ def draw_async(traces: dict[str, Trace], delay: float, path: Path) -> Any:
             for words, key in (("without", "free"), ("with", "penalty"))
         }
         draw_drifts(ax, at_once, "--")
+        local = {
+            f"local model, {words} penalty": traces[f"local-{held}-{key}"]
+            for words, key in (("without", "free"), ("with", "penalty"))
+        }
+        draw_drifts(ax, local, ":")
+        ax.set_ylim(0.0, 1.4 * ax.get_ylim()[1])
         ax.set_title(f"{held} link: distance between device and tool", fontsize=9)
     return save(fig, path)
 

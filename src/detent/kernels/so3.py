@@ -57,3 +57,68 @@ def integrate_quaternion(q: np.ndarray, omega: np.ndarray, step: float) -> None:
     z = a0 * q[3] + a1 * q[2] - a2 * q[1] + a3 * q[0]
     norm = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
     q[0], q[1], q[2], q[3] = w * norm, x * norm, y * norm, z * norm
+
+
+@kernel
+def turn_body(q: np.ndarray, xi: np.ndarray, out: np.ndarray) -> None:
+    """out = q ⊗ exp(ξ), ξ a rotation vector in the body's axes [rad], normalised."""
+    half = 0.5 * math.sqrt(xi[0] ** 2 + xi[1] ** 2 + xi[2] ** 2)
+    s = 0.5 if half < 1e-12 else 0.5 * math.sin(half) / half
+    a, x, y, z = math.cos(half), s * xi[0], s * xi[1], s * xi[2]
+    w = q[0] * a - q[1] * x - q[2] * y - q[3] * z
+    i = q[0] * x + q[1] * a + q[2] * z - q[3] * y
+    j = q[0] * y - q[1] * z + q[2] * a + q[3] * x
+    k = q[0] * z + q[1] * y - q[2] * x + q[3] * a
+    norm = 1.0 / math.sqrt(w * w + i * i + j * j + k * k)
+    out[0], out[1], out[2], out[3] = w * norm, i * norm, j * norm, k * norm
+
+
+@kernel
+def dexp_inverse(xi: np.ndarray, omega: np.ndarray, out: np.ndarray) -> None:
+    r"""The rate of ξ at which R = R₀ exp(ξ) turns with ω, both in the body's axes [MK98].
+
+    .. math:: \dot \xi = \omega + \tfrac12 \xi \times \omega
+              + (1 - \tfrac\theta2 \cot \tfrac\theta2) \, \xi \times (\xi \times \omega) / \theta^2
+    """
+    square = xi[0] ** 2 + xi[1] ** 2 + xi[2] ** 2
+    if square < 1e-8:
+        c = 1.0 / 12.0 + square / 720.0
+    else:
+        half = 0.5 * math.sqrt(square)
+        c = (1.0 - half * math.cos(half) / math.sin(half)) / square
+    x = xi[1] * omega[2] - xi[2] * omega[1]
+    y = xi[2] * omega[0] - xi[0] * omega[2]
+    z = xi[0] * omega[1] - xi[1] * omega[0]
+    out[0] = omega[0] + 0.5 * x + c * (xi[1] * z - xi[2] * y)
+    out[1] = omega[1] + 0.5 * y + c * (xi[2] * x - xi[0] * z)
+    out[2] = omega[2] + 0.5 * z + c * (xi[0] * y - xi[1] * x)
+
+
+@kernel
+def matrix_quaternion(R: np.ndarray, out: np.ndarray) -> None:
+    """The unit quaternion of a rotation matrix, of the sign nearer to what *out* was."""
+    w0, x0, y0, z0 = out[0], out[1], out[2], out[3]
+    trace = R[0, 0] + R[1, 1] + R[2, 2]
+    if trace > 0.0:
+        s = 2.0 * math.sqrt(1.0 + trace)
+        out[0] = 0.25 * s
+        out[1] = (R[2, 1] - R[1, 2]) / s
+        out[2] = (R[0, 2] - R[2, 0]) / s
+        out[3] = (R[1, 0] - R[0, 1]) / s
+    else:
+        i = 0
+        if R[1, 1] > R[0, 0]:
+            i = 1
+        if R[2, 2] > R[i, i]:
+            i = 2
+        j, k = (i + 1) % 3, (i + 2) % 3
+        s = 2.0 * math.sqrt(max(1.0 + R[i, i] - R[j, j] - R[k, k], 1e-300))
+        out[0] = (R[k, j] - R[j, k]) / s
+        out[1 + i] = 0.25 * s
+        out[1 + j] = (R[j, i] + R[i, j]) / s
+        out[1 + k] = (R[k, i] + R[i, k]) / s
+    norm = 1.0 / math.sqrt(out[0] ** 2 + out[1] ** 2 + out[2] ** 2 + out[3] ** 2)
+    if out[0] * w0 + out[1] * x0 + out[2] * y0 + out[3] * z0 < 0.0:
+        norm = -norm
+    for i in range(4):
+        out[i] *= norm

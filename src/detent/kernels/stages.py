@@ -7,6 +7,7 @@ the cost of compiling grows with the depth of the tree. A stage is compiled once
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,14 @@ def _call(typingctx: Any, address: Any, struct: Any) -> Any:
 
 def _call_plain(address: int, struct: Struct) -> None:
     _PLAIN[int(address)](struct)
+
+
+def run_stage(address: int, struct: Struct) -> None:
+    """Call a stage from Python."""
+    if JIT_ENABLED:
+        ctypes.CFUNCTYPE(None, ctypes.c_int64)(int(address))(struct.address)
+    else:
+        _call_plain(address, struct)
 
 
 call_stage = _call if JIT_ENABLED else _call_plain

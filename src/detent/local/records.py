@@ -23,6 +23,7 @@ _GEOMETRY: list[tuple[Any, ...]] = [
     ("restitution", "f8"),  # [-]
     ("friction", "f8"),  # [-]
     ("group", "i8"),  # what moves as one with the other; -1 = nothing does
+    ("drift", "f8"),  # [m/s²] acceleration of the other along the normal, but for the tool's push
     ("give", "f8", GIVES),  # [1/√kg] a: a force f_j moves this plane by aᵀ a_j f_j, in one group
 ]
 
@@ -58,8 +59,7 @@ HEALTHY, DIVERGED = range(2)
 
 # Places of `Local.counts` and `Local.times`.
 ACTIVE, FRESH, ROWS, SEEN, LOST, REJECTED, ARRIVED, STRUCK, SERIALS = range(9)
-AGE, TRUST, MEAN_PERIOD, NEWEST = range(4)
-HISTORY = 512  # [ticks] how late an update may be for objects that give way
+AGE, TRUST, MEAN_PERIOD, NEWEST, LOADED = range(5)
 PERIODS = 5  # TH 6.2.4: the mean of the last five
 
 
@@ -86,17 +86,19 @@ class Local(Struct):
     taken: np.ndarray  # (MOST,) 1 = recognised in this update
     match: np.ndarray  # (MOST,) the known constraint behind each of the update
     tracks: np.ndarray  # (MOST,) 1 = column of the history in use
-    history: np.ndarray  # (HISTORY, MOST) [m/s] how much planes had given way in the last ticks
+    history: np.ndarray  # (ticks, MOST) [m/s] how much planes had given way in the last ticks
     number: np.ndarray  # (1,) constraints in the set
     source: np.ndarray  # (capacity,) the constraint behind each row
     counts: np.ndarray  # (9,) see above
-    times: np.ndarray  # (4,) [s] see above
+    times: np.ndarray  # (5,) [s] see above; the last [J]
     periods: np.ndarray  # (PERIODS,) [s] of the last updates
     pushes: np.ndarray  # (MOST,) PUSH
     push_bytes: np.ndarray  # the same memory
     kept: np.ndarray  # (nv,) contact torques of the last tick
     residual: np.ndarray  # (nv,) what an update changed in them, and is still to be let go
+    change: np.ndarray  # (nv,) scratch
     wrench: np.ndarray  # (6,) scratch: the same at the hand
+    step: np.ndarray  # (2,) [N, N·m] change of contact wrenches in the tick of an update
 
 
 def update_size() -> int:
@@ -115,8 +117,8 @@ def update_views(memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return memory[..., : 8 * HEAD].view(np.float64), memory[..., 8 * HEAD :].view(CONSTRAINT)
 
 
-def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray) -> Local:
-    """An empty set, whose updates lie in the *buffers* of a slot."""
+def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray, ticks: int = 1) -> Local:
+    """An empty set, whose updates lie in the *buffers* of a slot, and are at most *ticks* old."""
     heads, incomings = update_views(buffers)
     pushes = np.zeros(MOST, PUSH)
     local = Local(
@@ -128,17 +130,19 @@ def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray) -> Loc
         taken=np.zeros(MOST, np.int64),
         match=np.zeros(MOST, np.int64),
         tracks=np.zeros(MOST, np.int64),
-        history=np.zeros((HISTORY, MOST)),
+        history=np.zeros((ticks, MOST)),
         number=np.zeros(1, np.int64),
         source=np.zeros(capacity, np.int64),
         counts=np.zeros(9, np.int64),
-        times=np.zeros(4),
+        times=np.zeros(5),
         periods=np.zeros(PERIODS),
         pushes=pushes,
         push_bytes=pushes.view(np.uint8),
         kept=np.zeros(nv),
         residual=np.zeros(nv),
+        change=np.zeros(nv),
         wrench=np.zeros(6),
+        step=np.zeros(2),
     )
     local.counts[ACTIVE] = active
     local.times[TRUST] = 1.0

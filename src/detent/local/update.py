@@ -18,6 +18,8 @@ from detent.local.records import (
     update_views,
 )
 
+FARTHEST = 1e6  # [m]
+MOST_PROPERTIES = {"stiffness": 1e9, "damping": 1e9, "restitution": 1.0, "friction": 1e3}
 OPPOSED = 0.2  # a mean normal shorter than this is none: its members look at each other
 
 
@@ -58,17 +60,39 @@ def check_near(near: np.ndarray, links: int) -> None:
     """Refuse what is no geometry, with the value in the message."""
     if near.dtype != NEAR:
         raise EngineError(f"the engine sent {near.dtype}, not detent.local.NEAR records")
-    for name in ("place", "normal", "velocity", "separation", "give"):
+    for name in ("place", "normal", "velocity", "separation", "give", "drift"):
         finite = np.isfinite(near[name])
         bad = ~(finite if finite.ndim == 1 else finite.all(axis=1))
         if bad.any():
             value = near[name][bad][0]
             raise EngineError(f"the engine sent {name} = {value}: it must be finite")
+    size = np.linalg.norm(near["normal"], axis=1)
+    if (np.abs(size - 1.0) > 1e-6).any():
+        worst = size[np.argmax(np.abs(size - 1.0))]
+        raise EngineError(f"the engine sent a normal of length {worst:g}: it must be 1")
+    if (np.abs(near["place"]) > FARTHEST).any() or (np.abs(near["separation"]) > FARTHEST).any():
+        raise EngineError(f"the engine sent a place beyond {FARTHEST:g} m")
+    for name, most in MOST_PROPERTIES.items():
+        bad = (near[name] < 0.0) | (near[name] > most)  # NaN is the session's
+        if bad.any():
+            value = near[name][bad][0]
+            raise EngineError(f"the engine sent {name} = {value}: it must be 0 to {most:g}, or NaN")
     wrong = (near["link"] < 0) | (near["link"] >= links)
     if wrong.any():
         raise EngineError(
             f"the engine sent link {near['link'][wrong][0]}: the tool has 0 to {links - 1}"
         )
+
+
+def check_links(poses: np.ndarray, twists: np.ndarray, links: int) -> None:
+    """Refuse poses and twists of the tool's links that are none."""
+    if np.shape(poses) != (links, 7) or np.shape(twists) != (links, 6):
+        shapes = f"{np.shape(poses)} and {np.shape(twists)}"
+        raise EngineError(
+            f"the engine sent links of the shapes {shapes}: they must be {(links, 7)}, {(links, 6)}"
+        )
+    if not (np.isfinite(poses).all() and np.isfinite(twists).all()):
+        raise EngineError("the engine sent poses or twists of links that are not finite")
 
 
 def choose(

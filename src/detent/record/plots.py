@@ -27,6 +27,15 @@ METHOD_COLOURS = {
     "iapb_saturated": RED,
     "iapb_spread_literal": PINK,
     "iapb_spread_rezeroed": GREEN,
+    "sync": BLACK,
+    "ir": RED,
+    "ir_prompt": PINK,
+    "lm0": ORANGE,
+    "lm5": BLUE,
+    "lm5_literal": SKY,
+    "lm5_direct": GREEN,
+    "lm_kc": GREEN,
+    "lm_inertial": SKY,
 }
 AXES = ("x", "y", "z")
 
@@ -89,8 +98,13 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
     axes[1, 0].plot(time, 1e3 * trace["device_energy"], color=BLUE, label="device")
     axes[1, 0].plot(time, 1e3 * trace["tool_energy"], "--", color=ORANGE, label="tool")
     axes[1, 0].set_ylabel("kinetic energy [mJ]")
-    axes[1, 1].plot(time, 1e3 * trace["depth"], color=RED, label="deepest contact")
-    axes[1, 1].set_ylabel("penetration [mm]")
+    if "tracking_error" in trace.columns:  # a mechanism: nothing penetrates
+        off = np.linalg.norm(trace["tracking_error"][:, :3], axis=1)
+        axes[1, 1].plot(time, 1e6 * off, color=RED, label="display, as measured")
+        axes[1, 1].set_ylabel("distance from the mechanism [µm]")
+    else:
+        axes[1, 1].plot(time, 1e3 * trace["depth"], color=RED, label="deepest contact")
+        axes[1, 1].set_ylabel("penetration [mm]")
     for ax in axes.flat:
         ax.set_xlabel("time [s]")
         if ax.has_data():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,6 +130,24 @@ class TraceWriter:
         """Finish the stream."""
         self._writer.close()
         self._file.close()
+
+
+class KeptWriter(TraceWriter):
+    """Writes rows as a trace keeps them."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        meta: dict[str, Any],
+        dtype: np.dtype,
+        keep: Callable[[np.ndarray], np.ndarray],
+    ) -> None:
+        super().__init__(path, meta, dtype)
+        self._keep = keep
+
+    def append(self, rows: np.ndarray) -> None:
+        """Write a batch of raw rows."""
+        super().append(self._keep(rows))
 
 
 def _to_batch(rows: np.ndarray, meta: dict[str, Any]) -> pa.RecordBatch:

@@ -9,13 +9,16 @@ from detent.kernels.jit import JIT_ENABLED, compiled_cache, kernel
 from detent.kernels.stages import stage_address
 from detent.local.records import ACTIVE
 from detent.servo.close import close
+from detent.servo.display import admit_world, travel
 from detent.servo.limit import limit_response
 from detent.servo.local import report, sense_local
 from detent.servo.move import move
 from detent.servo.records import (
+    ADMITTANCE,
     NEVER_SINGULAR,
     RIGID,
     SCALE,
+    STAGE_ADMIT,
     STAGE_APPROACH,
     STAGE_CLOSE,
     STAGE_COLLIDE,
@@ -32,6 +35,7 @@ from detent.servo.records import (
     STAGE_SHAPE,
     STAGE_SMOOTH,
     STAGE_TICK,
+    STAGE_TRAVEL,
     STAGE_WEIGH,
     UNILATERAL,
     Servo,
@@ -56,7 +60,7 @@ def idle(s: Servo) -> None:
 ALL = (
     resolve_sliding_hits, project_rubbing, resolve_hits, sense, sense_local, weigh_linkage, couple,
     approach, react, move, project_rigid, step_rigid, limit_response, close, resonate, smooth,
-    shape, rub, weigh_rigid, report, tick, idle,
+    shape, rub, admit_world, travel, weigh_rigid, report, tick, idle,
 )  # fmt: skip
 
 
@@ -85,6 +89,8 @@ def wanted_stages(servo: Servo) -> dict[int, Any]:
         STAGE_MOVE: move,
         STAGE_REPORT: report if local else idle,
         STAGE_TICK: tick,
+        STAGE_ADMIT: admit_world if p["coupling"] == ADMITTANCE else idle,
+        STAGE_TRAVEL: travel if p["coupling"] == ADMITTANCE else idle,
     }
 
 

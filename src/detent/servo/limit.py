@@ -8,7 +8,8 @@ from detent.kernels.contact import group_root
 from detent.kernels.inertia import kinetic_energy
 from detent.kernels.jit import kernel
 from detent.servo.couple import map_to_hand
-from detent.servo.records import SPREAD, Motion, Rows, Scene, Servo
+from detent.servo.records import COLLIDING, SPREAD, Motion, Rows, Scene, Servo
+from detent.servo.sense import row_group
 
 
 @kernel
@@ -48,6 +49,12 @@ def scale_group(sc: Scene, mo: Motion, rows: Rows, share: float, impulses_only: 
         mo.velocity[j] = sc.qvel[j] + share * (mo.velocity[j] - sc.qvel[j])
         if impulses_only == 0:
             mo.penalty[j] *= share
+    for r in range(rows.tally[0]):
+        struck = rows.group_state[root] == COLLIDING
+        if row_group(rows, r) == root and (struck or impulses_only == 0):
+            rows.force[r] *= share
+            for k in range(3):
+                rows.rub[r, k] *= share
 
 
 @kernel

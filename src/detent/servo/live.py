@@ -25,9 +25,10 @@ KEEP_SECONDS = 10.0
 #: parameters that a running servo cannot change, and those that may be infinite
 FIXED = (
     *("step", "integrator", "frozen", "contact_mode", "coupling", "strategy", "shaping"),
+    *("local_moving", "local_inertia", "local_literal"),
     *("singular", "friction", "friction_impacts", "wall", "wall_blocks", "delay_ticks"),
 )
-UNBOUNDED = ("slew", "cap", "limit")
+UNBOUNDED = ("slew", "cap", "limit", "local_slew")
 SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
 
 
@@ -70,7 +71,7 @@ class Live:
 
     def __init__(
         self,
-        servo: Servo,
+        servo: Any,  # Servo, or AdmitServo
         keep_alive: Any,
         rate: float,
         realtime: bool,
@@ -150,7 +151,7 @@ class Live:
                 raise ParameterError(name, new.tolist(), "finite")
             if name not in SIGNED and (new < 0).any():
                 raise ParameterError(name, new.tolist(), "not negative")
-        if parameters["material"][0] != 0:
+        if parameters["material"][0] != 0 and isinstance(self._servo, Servo):
             prepare_material(self._servo)
         with self._lock:
             self._parameters[:] = parameters
@@ -168,7 +169,7 @@ class Live:
             latest(self._servo.views, self._view)
             size = self._servo.pose_bytes.shape[0]
             poses = self._view[:size].view(np.float64).reshape(-1, 7).copy()
-            row = self._view[size:].copy().view(records.ROW)[0]
+            row = self._view[size:].copy().view(self._servo.ring.dtype)[0]
         if self.engine is not None:
             whole = self.engine.poses()
             whole[self._tool_bodies] = poses
@@ -177,7 +178,7 @@ class Live:
 
     def recent(self, seconds: float = KEEP_SECONDS) -> np.ndarray:
         """The rows of the last *seconds*; a short look copies little."""
-        wanted, chunks = round(seconds * self.rate), [np.zeros(0, records.ROW)]
+        wanted, chunks = round(seconds * self.rate), [np.zeros(0, self._servo.ring.dtype)]
         with self._lock:
             for chunk in reversed(self._chunks):
                 if wanted <= 0:

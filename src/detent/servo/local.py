@@ -11,7 +11,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.local import struck_restitution
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot
-from detent.local.records import AGE, ARRIVED, FRESH, ROWS, TRUST, Local
+from detent.local.records import AGE, ARRIVED, FRESH, LOADED, ROWS, TRUST, Local
 from detent.servo.drag import drag
 from detent.servo.exchange import publish, take
 from detent.servo.identity import keeps_memory
@@ -54,10 +54,14 @@ def shared_mobility(lo: Local, i: int, j: int) -> float:
 @kernel
 def give_way(lo: Local, i: int, step: float) -> None:
     """The object behind constraint i under the forces of the last tick (B4)."""
-    pushed = 0.0
+    pushed, drift = 0.0, step * lo.held["drift"][i]
     for j in range(lo.number[0]):
         if lo.held["force"][j] != 0.0:
             pushed += step * shared_mobility(lo, i, j) * lo.held["force"][j]
+    if drift > 0.0:  # what resists the push does not push back before the engine says so
+        pushed = max(pushed - drift, 0.0)
+    else:
+        pushed -= drift
     lo.held["rate"][i] -= pushed
     lo.held["yielded"][i] += pushed
 
@@ -70,7 +74,6 @@ def note_push(lo: Local, i: int, step: float) -> None:
         n = held["normal"][i, k]
         lo.pushes["place"][t, k] = held["place"][i, k] + held["shift"][i] * n
         lo.pushes["impulse"][t, k] -= step * (held["force"][i] * n + held["drag"][i, k])
-        lo.pushes["moment"][t, k] += step * lo.pushes["impulse"][t, k]
 
 
 @kernel
@@ -93,6 +96,10 @@ def settle(lo: Local, rows: Rows, p: np.ndarray, tick: int) -> None:
             lo.history[tick % lo.history.shape[0], held["track"][i]] = held["yielded"][i]
             note_push(lo, i, step)
         held["shift"][i] += step * held["rate"][i]
+    if p["local_inertia"][0] != 0:
+        for t in range(lo.pushes.shape[0]):  # also of constraints that ended
+            for k in range(3):
+                lo.pushes["moment"][t, k] += step * lo.pushes["impulse"][t, k]
 
 
 @kernel
@@ -132,9 +139,8 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
     for k in range(3):
         rows.carry[r, k] = held["velocity"][i, k] if p["local_moving"][0] != 0 else 0.0
     rows.separation[r] = held["separation"][i]
-    trust = lo.times[TRUST]
-    rows.stiffness[r] = trust * world_value(held["stiffness"][i], p["stiffness"][0])
-    rows.damping[r] = trust * world_value(held["damping"][i], p["damping"][0])
+    rows.stiffness[r] = world_value(held["stiffness"][i], p["stiffness"][0])
+    rows.damping[r] = world_value(held["damping"][i], p["damping"][0])
     rows.restitution[r] = world_value(held["restitution"][i], p["restitution"][0])
     rows.friction[r] = world_value(held["friction"][i], p["friction_static"][0])
     if keeps_memory(p):
@@ -144,10 +150,15 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
 @kernel
 def gather_constraints(sc: Scene, lo: Local, rows: Rows, p: np.ndarray) -> None:
     """The constraints that are touched, as rows."""
-    r = 0
+    r, trust = 0, lo.times[TRUST]
+    rows.trust[0] = trust
+    returns = trust < 1.0 and lo.times[AGE] <= p["local_age"][0]
     for i in range(lo.number[0]):
         if present_separation(sc, lo, i, p["step"][0]) > 0.0:
             continue
+        if returns:  # springs begin unloaded, wherever the tool is by then
+            lo.held["offset"][i] -= lo.held["separation"][i]
+            lo.held["separation"][i] = 0.0
         write_constraint_row(sc, lo, rows, i, r, p)
         r += 1
     rows.tally[0], rows.tally[1] = r, 0
@@ -194,7 +205,7 @@ def sense_local(s: Servo) -> None:
     sc, mo, lo, rows, p = s.scene, s.motion, s.local, s.rows, s.parameters
     tick = s.clock.counts[TICKS]
     update_physics(sc, mo)
-    lo.counts[FRESH] = 0
+    lo.counts[FRESH], lo.times[LOADED] = 0, 0.0
     if take(s.updates):
         mine = s.updates.reader[0]
         lo.counts[FRESH] = int(merge_update(sc, lo, lo.heads[mine], lo.incomings[mine], p, tick))
@@ -223,6 +234,7 @@ def report(s: Servo) -> None:
     """Stage: what the tick did to the constraints, and the proxy as it is now, for the engine."""
     sc, nq, tick = s.scene, s.scene.qpos.shape[0], s.clock.counts[TICKS]
     settle(s.local, s.rows, s.parameters, tick)
+    copy_vector(s.motion.penalty, s.local.kept)
     step = s.parameters["step"][0]
     s.state[0] = tick * step
     for i in range(nq):

@@ -15,6 +15,7 @@ from detent.local.records import (
     DROPPED,
     HEALTH,
     HEALTHY,
+    LOADED,
     LOST,
     MEAN_PERIOD,
     MOST,
@@ -53,7 +54,7 @@ def is_sound(item: np.ndarray, i: int, links: int) -> bool:
     """Whether a constraint is one: finite, of unit normal, on a link that exists."""
     if item["link"][i] < 0 or item["link"][i] >= links:
         return False
-    total, size = item["separation"][i], 0.0
+    total, size = item["separation"][i] + item["drift"][i], 0.0
     for k in range(item["give"].shape[1]):
         total += item["give"][i, k]
     for k in range(3):
@@ -97,7 +98,7 @@ def take_geometry(lo: Local, new: np.ndarray, i: int, r: int) -> None:
         held["point"][r, k] = new["point"][i, k]
     held["stiffness"][r], held["damping"][r] = new["stiffness"][i], new["damping"][i]
     held["restitution"][r], held["friction"][r] = new["restitution"][i], new["friction"][i]
-    held["group"][r] = new["group"][i]
+    held["group"][r], held["drift"][r] = new["group"][i], new["drift"][i]
     for k in range(held["give"].shape[1]):
         held["give"][r, k] = new["give"][i, k]
 
@@ -179,11 +180,27 @@ def place_constraint(
     if p["local_recovery"][0] > 0.0:  # constraint interpolation instead of deformation
         s = before if known != NONE else max(sigma, 0.0)
         held["relax"][r] = abs(s - sigma) / p["local_recovery"][0]
+    elif known != NONE and p["local_inertia"][0] != 0 and held["group"][r] >= 0:
+        follow_object(lo, r, s - sigma, p)  # what was predicted of the object was wrong by that
     held["offset"][r], held["separation"][r] = s - sigma, s
     held["late"][r] = int(sigma < 0.0 and (known == NONE or before > 0.0))
     held["force"][r] = 0.0
     for k in range(held["memory"].shape[1]):
         held["memory"][r, k] = lo.before["memory"][known, k] if known != NONE else 0.0
+
+
+@kernel
+def follow_object(lo: Local, r: int, offset: float, p: np.ndarray) -> None:
+    """Let the plane return to a movable object within a period, as fast as the slew limit allows.
+
+    Kept as a deformation, every error of the prediction would add to the last one, and the tool
+    would sink into an object that resists.
+    """
+    stiffness = lo.held["stiffness"][r]
+    if math.isnan(stiffness):
+        stiffness = p["stiffness"][0]
+    most = p["local_slew"][0, 0] / max(stiffness, 1e-9)
+    lo.held["relax"][r] = min(abs(offset) / max(lo.times[MEAN_PERIOD], p["step"][0]), most)
 
 
 @kernel
@@ -212,6 +229,16 @@ def note_period(lo: Local) -> None:
     for k in range(known):
         total += lo.periods[(lo.counts[SEEN] - 1 - k) % lo.periods.shape[0]]
     lo.times[MEAN_PERIOD] = total / known if known > 0 else 0.0
+
+
+@kernel
+def spring_energy(lo: Local, stiffness: float) -> float:
+    """½ Σ K s² of the constraints that are touched [J]."""
+    total = 0.0
+    for i in range(lo.number[0]):
+        own, depth = lo.held["stiffness"][i], min(lo.held["separation"][i], 0.0)
+        total += 0.5 * (stiffness if math.isnan(own) else own) * depth * depth
+    return total
 
 
 @kernel
@@ -244,6 +271,7 @@ def merge_update(
         present_separation(sc, lo, j, 0.0)
         lo.before[j] = lo.held[j]
         lo.taken[j] = 0
+    lo.times[LOADED] = -spring_energy(lo, p["stiffness"][0])
     count = min(int(head[COUNT]), MOST)
     age = max(round((now - head[TIME]) / p["step"][0]), 0)
     for i in range(count):
@@ -262,4 +290,5 @@ def merge_update(
             place_constraint(sc, lo, new, i, kept, p, tick, age)
             kept += 1
     lo.number[0] = kept
+    lo.times[LOADED] += spring_energy(lo, p["stiffness"][0])
     return True

@@ -6,7 +6,7 @@ tick allocates nothing and Numba compiles once for all worlds.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,13 +17,16 @@ from detent.kernels.struct import Struct
 from detent.local.records import Local
 from detent.servo.exchange import Slot
 
+if TYPE_CHECKING:
+    from detent.servo.display import Display
+
 # Laws are data: an integer in the record and a branch in the kernel.
 CONTACT_MODES = ("impulse", "penalty", "rigid")
 IMPULSE, PENALTY, RIGID = range(3)
 RESTITUTION_LAWS = ("complementarity", "equality")
 SELF_COLLISION_ROWS = ("relative", "split")
-COUPLINGS = ("four_channel", "direct", "virtual", "unilateral")
-FOUR_CHANNEL, DIRECT, VIRTUAL, UNILATERAL = range(4)
+COUPLINGS = ("four_channel", "direct", "virtual", "unilateral", "admittance")
+FOUR_CHANNEL, DIRECT, VIRTUAL, UNILATERAL, ADMITTANCE = range(5)
 STRATEGIES = ("full", "saturate", "scale", "spread")
 FULL, SATURATE, SCALE, SPREAD = range(4)
 HANDS = ("none", "sinusoid", "impedance", "playback")
@@ -145,6 +148,8 @@ ROW = np.dtype(
         ("age", "f8"),  # [s] since it arrived
         ("trust", "f8"),  # [-] how much of it is rendered
         ("deformation", "f8"),  # [m] largest of the proxy
+        ("update_step", "f8", 2),  # [N, N·m] change of contact wrenches in the tick of an update
+        ("update_energy", "f8"),  # [J] by which an update loaded the springs of contacts
         ("bounded", "i8"),  # rows whose gains were bounded by the step
         ("altered", "i8"),  # 1 if the force path changed the wrench
         ("lateness_ns", "i8"),  # live only
@@ -283,6 +288,7 @@ class Rows(Struct):
     order: np.ndarray  # (ncon,) contacts, deepest first, when they do not fit
     parent: np.ndarray  # (ntree,) union-find over trees
     group_state: np.ndarray  # (ntree,) of the group whose root is this tree
+    trust: np.ndarray  # (1,) [-] how much of contact forces is rendered
     spreading: np.ndarray  # (1,) 1 = the tool's last impulse was cut short and goes on
     constrained: np.ndarray  # (1,) 1 = a god object was held back by a contact
     group_restitution: np.ndarray  # (ntree,)
@@ -402,6 +408,7 @@ class Servo(Struct):
     closures: Closures
     local: Local
     device: Device
+    display: Display  # of an admittance coupling
     clock: Clock
     parameters: np.ndarray  # (1,) PARAMETERS
     parameter_bytes: np.ndarray  # the same memory
@@ -441,8 +448,10 @@ class Servo(Struct):
     STAGE_MOVE,
     STAGE_REPORT,
     STAGE_TICK,
-) = range(17)
-STAGES = 17
+    STAGE_ADMIT,
+    STAGE_TRAVEL,
+) = range(19)
+STAGES = 19
 
 
 class Block:

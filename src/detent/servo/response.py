@@ -38,7 +38,7 @@ from detent.servo.records import (
     Scene,
     Servo,
 )
-from detent.servo.sense import add_normal_row, add_relative_row, row_group
+from detent.servo.sense import NO_IMPULSE, add_normal_row, add_relative_row, row_group
 
 TRACE = 1e-9  # [m] of depth, so that contacts of no depth share evenly
 MOST_STIFFNESS = 0.25  # K T²/m_eff that a fixed step holds with margin
@@ -199,7 +199,7 @@ def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         if p["rezero"][0] != 0:
             s = rezeroed(rows, r, colliding)
         if not colliding:
-            rows.force[r] = normal_force(sc, rows, r, s, p)
+            rows.force[r] = rows.trust[0] * normal_force(sc, rows, r, s, p)
             add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)
 
 
@@ -250,6 +250,14 @@ def describe_hit(sc: Scene, rows: Rows, r: int, hit: int, slides: int) -> None:
 
 
 @kernel
+def add_drag(rows: Rows, r: int, which: int, drag: float) -> None:
+    """The friction of a collision, as a force on the second body."""
+    direction = tangent(rows.normal[r], which)
+    for k in range(3):
+        rows.rub[r, k] += drag * direction[k]
+
+
+@kernel
 def normal_velocity(rows: Rows, r: int, velocity: np.ndarray, nv: int) -> float:
     """J q̇ of a row."""
     return dot(rows.jac[r], velocity, nv)
@@ -263,6 +271,8 @@ def collect_hits(
     hits = 0
     for r in range(rows.tally[0]):
         if rows.separation[r] > 0.0 or row_group(rows, r) != root:
+            continue
+        if rows.restitution[r] <= NO_IMPULSE:
             continue
         joins = rows.velocity[r] <= 0.0 or rows.joined[r] != 0
         if not joins and normal_velocity(rows, r, after, sc.nv) < -APPROACH:
@@ -341,6 +351,7 @@ def strike_colliding(s: Servo) -> None:
                 mo.impulsive[j] += rows.hit_jac[h, j] * push
             for k in range(2 if s.parameters["friction_impacts"][0] != 0 else 0):
                 drag = rows.hit_slide[h, k] / s.parameters["step"][0]
+                add_drag(rows, rows.hit_row[h], k, drag)
                 for j in range(sc.nv):
                     mo.impulsive[j] += rows.hit_tangent[h, k, j] * drag
         copy_vector(mo.after, mo.velocity)

@@ -370,10 +370,11 @@ def make_arrays(
         hit_restitution=a(hits), hit_friction=a(hits),
         hit_tangent=a((hits, 2, nv)), hit_impulse=a(hits), hit_slide=a((hits, 2)),
         order=a(cap, whole), parent=a(model.ntree, whole),
-        group_state=a(model.ntree, whole), spreading=a(1, whole),
+        group_state=a(model.ntree, whole), trust=a(1), spreading=a(1, whole),
         constrained=a(1, whole), group_restitution=a(model.ntree),
     )  # fmt: skip
     rows.worst[:2] = 1.0  # nothing was bounded yet
+    rows.trust[0] = 1.0
     device = Device(
         position=a(3), seen=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
         mask=a(6), axes=a(6, whole), dimension=a(1, whole), packed=a((2, 6, 6)), topology=a(6),

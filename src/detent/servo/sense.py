@@ -57,6 +57,7 @@ Vector = np.ndarray | tuple[float, float, float]
 
 TOUCH = 1e-9  # [m] a rigid contact this near is touching
 LEVER = 1e-9  # [m, -] a row that moves its bodies by less than this moves nothing
+NO_IMPULSE = -0.99  # [-] a restitution below which a contact takes no part in collisions
 SAME = 1e-9  # [m, -] two contacts are copies if row and separation agree to this
 
 
@@ -294,11 +295,13 @@ def classify_groups(sc: Scene, rows: Rows, mode: int, step: float) -> None:
         if rows.separation[r] > touch:
             continue
         root = row_group(rows, r)
-        rows.group_restitution[root] = min(rows.group_restitution[root], rows.restitution[r])
+        strikes = rows.restitution[r] > NO_IMPULSE
+        if strikes:
+            rows.group_restitution[root] = min(rows.group_restitution[root], rows.restitution[r])
         goes_on = rows.spreading[0] != 0 and rows.velocity[r] < 0.0
         spread = goes_on and root == group_root(rows.parent, sc.tool_tree)
         new = spread or is_new(rows.separation[r], rows.velocity[r], step)
-        if new and mode == IMPULSE:
+        if new and strikes and mode == IMPULSE:
             rows.group_state[root] = COLLIDING
         elif rows.group_state[root] == FREE:
             rows.group_state[root] = RESTING

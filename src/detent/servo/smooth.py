@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from detent.kernels.jit import kernel
-from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
+from detent.kernels.vectors import clear_vector, dot, largest
 from detent.local.records import AGE, FRESH, STRUCK, TRUST, Local
 from detent.servo.couple import map_to_hand
 from detent.servo.records import Device, Motion, Servo
@@ -42,6 +42,24 @@ def let_go(lo: Local, mo: Motion, de: Device, slew: np.ndarray, p: np.ndarray) -
 
 
 @kernel
+def measure_step(lo: Local, mo: Motion, de: Device) -> None:
+    """lo.step = by how much contact wrenches at the hand changed in the tick of an update.
+
+    The last tick's torques count at this tick's pose: what a linkage that turns does to them is
+    no step.
+    """
+    lo.step[0], lo.step[1] = 0.0, 0.0
+    if lo.counts[FRESH] == 0:
+        return
+    for j in range(lo.change.shape[0]):
+        lo.change[j] = mo.penalty[j] - lo.kept[j]
+    map_to_hand(mo, de, lo.change, lo.wrench)
+    for block in range(2):
+        part = lo.wrench[3 * block : 3 * block + 3]
+        lo.step[block] = math.sqrt(dot(part, part, 3))
+
+
+@kernel
 def smooth(s: Servo) -> None:
     """Stage: contact torques that do not jump at updates, into mo.penalty.
 
@@ -62,4 +80,4 @@ def smooth(s: Servo) -> None:
         let_go(lo, mo, s.device, slew, p)
         for j in range(lo.residual.shape[0]):
             mo.penalty[j] += lo.residual[j]
-    copy_vector(mo.penalty, lo.kept)
+    measure_step(lo, mo, s.device)

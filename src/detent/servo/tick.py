@@ -10,7 +10,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import copy_vector, largest
-from detent.local.records import ACTIVE, AGE, LOST, SEQUENCE, TRUST, Local
+from detent.local.records import ACTIVE, AGE, LOADED, LOST, SEQUENCE, TRUST, Local
 from detent.servo.couple import (
     add_hand_torque,
     coordinate,
@@ -24,6 +24,7 @@ from detent.servo.couple import (
 )
 from detent.servo.exchange import latest
 from detent.servo.records import (
+    ADMITTANCE,
     DIRECT,
     FAULT,
     FOUR_CHANNEL,
@@ -31,6 +32,7 @@ from detent.servo.records import (
     NO_FAULT,
     RIGID,
     SCALE,
+    STAGE_ADMIT,
     STAGE_APPROACH,
     STAGE_COUPLE,
     STAGE_LIMIT,
@@ -41,6 +43,7 @@ from detent.servo.records import (
     STAGE_SENSE,
     STAGE_SHAPE,
     STAGE_SMOOTH,
+    STAGE_TRAVEL,
     STAGE_WEIGH,
     TICKS,
     UNILATERAL,
@@ -148,6 +151,8 @@ def record_local(lo: Local, row: np.ndarray) -> None:
     row["local"][0] = lo.number[0]
     row["dropped"][0] = lo.counts[LOST]
     row["age"][0], row["trust"][0] = lo.times[AGE], lo.times[TRUST]
+    row["update_energy"][0] = lo.times[LOADED]
+    row["update_step"][0, 0], row["update_step"][0, 1] = lo.step[0], lo.step[1]
     row["deformation"][0] = 0.0
     for i in range(lo.number[0]):
         row["deformation"][0] = max(row["deformation"][0], lo.held["offset"][i])
@@ -167,6 +172,8 @@ def approach(s: Servo) -> None:
     read_encoders(de, p["device_resolution"][0])
     update_hand_point(sc, mo)
     hand_wrench(de, s.target, s.script, p, s.clock.counts[TICKS], de.hand)
+    if p["coupling"][0] == ADMITTANCE:
+        call_stage(s.stages[STAGE_ADMIT], s)
     copy_vector(sc.qvel, mo.velocity)
     coordinate(sc, mo, de, p)
     kind = p["coupling"][0]
@@ -175,6 +182,8 @@ def approach(s: Servo) -> None:
             mo.hand6[0, i] *= 1.0 - de.mask[i]
         elif kind == FOUR_CHANNEL:
             mo.hand6[0, i] += de.hand[i]
+        elif kind == ADMITTANCE:
+            mo.hand6[0, i] += s.display.sensed[i]
     call_stage(s.stages[STAGE_WEIGH], s)
     smooth_torques(sc, mo)
 
@@ -198,7 +207,7 @@ def couple(s: Servo) -> None:
         call_stage(s.stages[STAGE_RESONATE], s)
     if p["shaping"][0] != 0:
         call_stage(s.stages[STAGE_SHAPE], s)
-    else:
+    elif p["coupling"][0] != ADMITTANCE:  # else a stage of its own has done so
         device_command(mo, de, s.rows.constrained[0] != 0, p)
     check_world(mo, ck)
     row["altered"][0] = int(force_path(de, ck, p))
@@ -206,7 +215,10 @@ def couple(s: Servo) -> None:
     record_forces(de, s.rows, sc.tool_tree, touch, row)
     row["constraints"][0] = mo.rank[1]
     row["closure"][0] = largest(s.closures.h)
-    integrate_device(de, ck, p)
+    if p["coupling"][0] == ADMITTANCE:
+        call_stage(s.stages[STAGE_TRAVEL], s)
+    else:
+        integrate_device(de, ck, p)
     if ck.counts[FAULT] == NO_FAULT:
         call_stage(s.stages[STAGE_MOVE], s)
     ck.counts[TICKS] += 1

@@ -1,0 +1,88 @@
+"""The tick of mechanisms on an admittance display, and how long a new mechanism takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
+from detent.bench.scenes import corner_at_rest
+from detent.hands import Sinusoid
+from detent.mechanism import Mechanism
+from detent.mechanism.library import builtin
+from detent.servo.live import percentile
+from detent.servo.loop import run_lockstep, time_ticks
+from detent.session import Session
+
+NAMES = ("rolling-disk", "disk-on-sphere", "two-link-circle")
+TICKS, TIMED = 10_000, 4000
+HAND = Sinusoid(force=(2.0, 1.0, -3.0), torque=(0.01, 0.0, 0.02), frequency=0.5)
+
+#: prints the seconds to prepare a mechanism that is in the cache, after the imports
+CACHED = """
+import json, sys, time
+import detent, sympy
+from detent.bench.admittance import unheard_of
+from detent.session import Session
+mechanism = unheard_of(float(sys.argv[1]))
+began = time.perf_counter()
+Session(mechanism).allocate(None, 1000.0, 1)
+print(json.dumps(time.perf_counter() - began))
+"""
+
+
+def bench_admittance(quick: bool) -> Numbers:
+    """Ticks of the document's three mechanisms against that of the box in the corner."""
+    from numba.core.runtime import _nrt_python, rtsys
+
+    ready = {n: Session(builtin(n)).prepare(HAND, 1000.0, 4096) for n in NAMES}
+    box = corner_at_rest()
+    jobs = {n: Job(partial(run_lockstep, one.servo, TICKS), TICKS) for n, one in ready.items()}
+    jobs["box"] = Job(partial(run_lockstep, box.servo, TICKS), TICKS)
+    costs = alternate(jobs, rounds(quick))
+    numbers: Numbers = {}
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats().alloc
+    for name, one in ready.items():
+        key = name.replace("-", "_")
+        numbers[f"{key}_us"] = statistics.median(costs[name])
+        numbers[f"{key}_p99_us"] = statistics.median(p99(one.servo) for _ in range(rounds(quick)))
+        numbers[f"{key}_over_box"] = median_ratio(costs[name], costs["box"])
+    numbers["mechanism_allocations"] = rtsys.get_allocation_stats().alloc - before
+    return numbers
+
+
+def p99(servo: Any) -> float:
+    """The 99 % cost of some ticks [µs]."""
+    servo.clock.compute[:] = 0
+    time_ticks(servo, TIMED)
+    return percentile(servo.clock.compute, 0.99)
+
+
+def unheard_of(stiffness: float) -> Mechanism:
+    """A rolling disk on a spring whose stiffness is in no cache."""
+    import sympy as sp
+
+    disk = builtin("rolling-disk")
+    return replace(disk, springs=(sp.Float(stiffness, 17) * disk.q[0] ** 2,))
+
+
+def bench_mechanism(quick: bool) -> Numbers:
+    """Seconds to derive and compile a new mechanism, and to take it from the cache."""
+    stiffness = 1.0 + time.time() % 1000.0
+    began = time.perf_counter()
+    Session(unheard_of(stiffness))
+    new = time.perf_counter() - began
+    command = [sys.executable, "-c", CACHED, repr(stiffness)]
+    times = []
+    for _ in range(1 if quick else 3):
+        done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=True)
+        times.append(float(json.loads(done.stdout)))
+    return {"mechanism_new_s": new, "mechanism_cached_s": statistics.median(times)}

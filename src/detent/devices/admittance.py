@@ -1,0 +1,125 @@
+"""A simulated admittance display: senses force, moves as it is told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from detent.checks import not_negative, one_of, positive, vector, wrench
+from detent.devices.protocol import SUBSPACES
+from detent.errors import ParameterError
+
+OPEN, DRIVE = 6.0, 5.0  # [kg] at a steering angle of 90°, and what a ratio of 1:1 adds (S2 note 5)
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class AdmittanceDisplay:
+    r"""A stiff, geared or cobotic, device with a force sensor at its handle (S2, notes 4 and 5).
+
+    .. math:: m = 6 + 5 \cot^2 \alpha \; [kg]
+
+    is its apparent inertia at a steering angle α: 11 kg at 45° (a ratio of 1:1), 6 kg at 90°,
+    infinite at 0. Backdrive friction is the document's 7.2 N. What the document does not give
+    (rotations, structure, sensors, inner loop) has plausible values. Pairs are (translation,
+    rotation).
+
+    Limitations: the structure gives way to the hand but does not vibrate, and the inner loop
+    runs at the rate of the servo.
+    """
+
+    steering: float = math.pi / 4.0  # [rad] α
+    rotational_inertia: float = 0.05  # [kg·m²] at 1:1
+    friction: Pair = (7.2, 0.2)  # [N, N·m] backdrive
+    structure: Pair = (5e4, 500.0)  # [N/m, N·m/rad] stiffness; infinite is allowed
+    resolution: Pair = (5e-6, 5e-5)  # [m, rad] of the position
+    noise: Pair = (0.02, 0.001)  # [N, N·m] of the force sensor, rms
+    bias: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # [N, N·m]
+    quantum: Pair = (0.01, 0.0005)  # [N, N·m]
+    effector: float = 0.0  # [kg] beyond the force sensor
+    gravity: Sequence[float] = (0.0, 0.0, -9.81)  # [m/s²] that the effector feels
+    bandwidth: float = 250.0  # [rad/s] of the inner motion loop
+    damping_ratio: float = 1.0  # [-] of it
+    joints: Sequence[Sequence[float]] | None = None  # (6, 6) joint rates over the twist
+    limits: Sequence[float] | None = None  # (6,) [N, N·m] of the actuators
+    subspace: str | None = None  # planar, translational or full; None = the mechanism's
+    seed: int = 0  # of the noise
+
+    def __post_init__(self) -> None:
+        if not 0.0 < positive("steering", self.steering) <= math.pi / 2.0:
+            raise ParameterError("steering", self.steering, "above 0 and at most π/2")
+        positive("rotational_inertia", self.rotational_inertia)
+        for name in ("friction", "resolution", "noise", "quantum"):
+            for value in vector(f"display {name}", getattr(self, name), (2,)):
+                not_negative(f"display {name}", value)
+        if len(self.structure) != 2 or not all(k > 0.0 for k in self.structure):
+            raise ParameterError("structure", self.structure, "two positive numbers")
+        vector("display bias", self.bias, (6,))
+        not_negative("effector", self.effector)
+        vector("display gravity", self.gravity, (3,))
+        positive("bandwidth", self.bandwidth)
+        positive("damping_ratio", self.damping_ratio)
+        if self.subspace is not None:
+            one_of("device subspace", self.subspace, SUBSPACES)
+        self.joint_map()
+        self.cap()
+
+    @classmethod
+    def ideal(cls) -> AdmittanceDisplay:
+        """The same inertia and inner loop without any imperfection."""
+        none = (0.0, 0.0)
+        perfect = (math.inf, math.inf)
+        return cls(friction=none, structure=perfect, resolution=none, noise=none, quantum=none)
+
+    def with_force_bias(self, force: Sequence[float]) -> AdmittanceDisplay:
+        """The same display with a force sensor that is off by a force [N]."""
+        return replace(self, bias=tuple(wrench(force)))
+
+    @property
+    def mass(self) -> float:
+        """[kg] apparent, at this steering angle."""
+        return OPEN + DRIVE / math.tan(self.steering) ** 2
+
+    @property
+    def delay_ticks(self) -> int:
+        """None: the inner loop is what delays."""
+        return 0
+
+    def mask(self, tool_mask: np.ndarray) -> np.ndarray:
+        """The display's subspace, given the mechanism's."""
+        return tool_mask.copy() if self.subspace is None else SUBSPACES[self.subspace].copy()
+
+    def inertia(self, at_hand: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """(6, 6) [kg, kg·m²] apparent inertia."""
+        turning = self.rotational_inertia * self.mass / (OPEN + DRIVE)
+        return np.diag(np.repeat([self.mass, turning], 3) * mask)
+
+    def cap(self) -> np.ndarray:
+        """(6,) the largest wrench of the actuators [N, N·m]."""
+        if self.limits is None:
+            return np.full(6, np.inf)
+        values = np.asarray(self.limits, float)
+        if values.shape != (6,) or not (values > 0.0).all():
+            raise ParameterError("limits", self.limits, "six positive numbers")
+        return values
+
+    def joint_map(self) -> np.ndarray:
+        """(6, 6) from the twist of the handle to the rates of the joints."""
+        if self.joints is None:
+            return np.eye(6)
+        values = np.asarray(self.joints, float)
+        if values.shape != (6, 6) or abs(np.linalg.det(values)) < 1e-12:
+            raise ParameterError("joints", self.joints, "an invertible (6, 6) matrix")
+        return values
+
+    def noises(self, length: int) -> np.ndarray:
+        """(length, 6) of the force sensor, from the seed [N, N·m]."""
+        rng = np.random.default_rng(self.seed)
+        return rng.standard_normal((length, 6)) * np.repeat(self.noise, 3)
+
+    def compliance(self) -> np.ndarray:
+        """(2,) [m/N, rad/(N·m)] of the structure."""
+        return 1.0 / np.asarray(self.structure)

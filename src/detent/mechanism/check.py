@@ -1,0 +1,124 @@
+"""What can be wrong with a description, before anything is derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from detent.errors import MechanismError, ParameterError
+from detent.mechanism.rotations import Orientation
+
+if TYPE_CHECKING:
+    from detent.mechanism.mechanism import Mechanism
+
+
+def check_description(m: Mechanism) -> None:
+    """Refuse wrong dimensions, symbols without a value, and numbers out of range."""
+    _check_symbols(m)
+    _check_sizes(m)
+    allowed = {*m.q, *m.x, *m.constants}
+    for what, expression in _expressions(m):
+        _check_free(what, expression, allowed)
+    moving = allowed | set(m.u)
+    if m.kinetic_energy is not None:
+        _check_free("the kinetic energy", m.kinetic_energy, {*m.q, *m.u, *m.constants})
+    _check_free("the dampers", m.rayleigh, moving)
+    for name, energy in m.energies.items():
+        _check_free(f"the energy {name!r}", energy, moving)
+    for expression in m.psi:
+        _check_free("ψ(z)", expression, {*m.z, *m.constants})
+    for expression in m.kinematics:
+        _check_free("φ(q)", expression, {*m.q, *m.constants})
+    if m.lead is not None:
+        time, position, rotation = m.lead
+        for expression in (*position, *rotation):
+            _check_free("the lead", expression, {time, *m.constants})
+    if not 0.0 <= float(m.restitution) <= 1.0:
+        raise ParameterError("restitution of stops", m.restitution, "between 0 and 1")
+
+
+def _check_symbols(m: Mechanism) -> None:
+    import sympy as sp
+
+    if not m.coordinates:
+        raise ParameterError("coordinates", m.coordinates, "at least one symbol")
+    for symbol in (*m.q, *m.task, *m.velocities, *m.z, *m.constants):
+        if not isinstance(symbol, sp.Symbol):
+            raise MechanismError("the symbol", repr(symbol), "is not a SymPy Symbol")
+    names = [str(s) for s in (*m.q, *m.u, *m.task, *m.z, *m.constants)]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise MechanismError("the symbol", twice[0], "is used for two things")
+
+
+def _check_sizes(m: Mechanism) -> None:
+    from detent.mechanism.mechanism import MOST
+
+    nq, nv = len(m.q), len(m.u)
+    _size("start", m.start, nq, "one number per coordinate, four for an orientation")
+    if m.start_velocity:
+        _size("start_velocity", m.start_velocity, nv, "one number per velocity")
+    if m.velocities:
+        plain = [c for c in m.coordinates if not isinstance(c, Orientation)]
+        _size("velocities", m.velocities, len(plain), "one symbol per ordinary coordinate")
+    if (m.inertia is None) == (m.kinetic_energy is None):
+        raise ParameterError("inertia", m.inertia, "given, or else kinetic_energy, but not both")
+    if m.inertia is not None and tuple(m.inertia.shape) != (nv, nv):
+        raise MechanismError("the inertia", m.inertia, f"is not {nv} by {nv}")
+    _size("kinematics", m.kinematics, len(m.task), "one expression per symbol of task")
+    _size("position", m.handle, 3, "three expressions")
+    if m.rotation is not None and tuple(m.rotation.shape) != (3, 3):
+        raise MechanismError("the rotation", m.rotation, "is not 3 by 3")
+    width = len(m.task) or nv
+    for row in m.pfaffian:
+        if len(row) != width:
+            raise MechanismError("the row", list(row), f"of pfaffian has not {width} elements")
+    _check_chart(m)
+    for what, count in (("coordinates", nq), ("constraints", rows_of(m) + len(m.stops))):
+        if count > MOST:
+            raise ParameterError(f"number of {what}", count, f"at most {MOST}")
+
+
+def _check_chart(m: Mechanism) -> None:
+    if m.parametrisation is None:
+        return
+    if m.orientations:
+        raise ParameterError("parametrisation", m.psi, "None with an Orientation")
+    _size("ψ(z)", m.psi, len(m.x), "one expression per task coordinate")
+    if m.start_parameters:
+        _size("start_parameters", m.start_parameters, len(m.z), "one number per symbol z")
+
+
+def rows_of(m: Mechanism) -> int:
+    """How many constraints there are, holonomic and Pfaffian."""
+    return len(m.holonomic) + len(m.pfaffian)
+
+
+def _size(name: str, value: Sequence[Any], count: int, words: str) -> None:
+    if len(value) != count:
+        raise ParameterError(name, value, f"of length {count}: {words}")
+
+
+def _expressions(m: Mechanism) -> Iterable[tuple[str, Any]]:
+    if m.inertia is not None:
+        yield from (("the inertia", e) for e in m.inertia)
+    yield from (("the constraint", e) for e in m.holonomic)
+    yield from (("the row of pfaffian", e) for row in m.pfaffian for e in row)
+    yield from (("the stop", e) for e in m.stops)
+    yield from (("the position", e) for e in m.handle)
+    yield from (("the rotation", e) for e in (m.rotation if m.rotation is not None else ()))
+    yield "the potential energy", m.potential
+    yield from (("the track", e) for e in m.track or ())
+    for name, (position, rotation) in m.bodies.items():
+        yield from ((f"the body {name!r}", e) for e in (*position, *rotation))
+
+
+def _check_free(what: str, expression: Any, allowed: set[Any]) -> None:
+    import sympy as sp
+
+    free = sp.sympify(expression).free_symbols - allowed
+    if free:
+        named = ", ".join(sorted(map(str, free)))
+        raise MechanismError(
+            what, expression, f"has the symbol {named}, which is no coordinate and no constant"
+        )

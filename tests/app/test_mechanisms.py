@@ -1,0 +1,88 @@
+"""Mechanisms in the workbench: led along their constraints, with a track, by the pointer too."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import open_page, wait_for
+from test_workbench import Playing
+
+from detent import Session, Trace, World
+from detent.app.lead import Lead
+from detent.app.stage import set_stage
+from detent.app.workbench import grip, play
+from detent.cli import choose_device, mechanism_session
+from detent.coupling import Admittance
+from detent.devices import AdmittanceDisplay, Inertial
+from detent.errors import UnknownNameError
+from detent.mechanism.library import CIRCLE, MECHANISMS, SPHERE, WHEEL, builtin
+
+CODE = """
+from detent.app.workbench import play
+from detent.cli import mechanism_session
+play(mechanism_session({name!r}, None), rate=1000.0, port=0)
+"""
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_hand_is_led_where_the_mechanism_can_follow(name: str) -> None:
+    poses = np.array([Lead(builtin(name)).pose(t) for t in np.linspace(0.0, 20.0, 400)])
+    np.testing.assert_allclose(np.linalg.norm(poses[:, 3:], axis=1), 1.0)
+    if "sphere" in name:
+        np.testing.assert_allclose(np.linalg.norm(poses[:, :3], axis=1), SPHERE)
+    elif name == "rolling-disk":
+        np.testing.assert_allclose(poses[:, 2], WHEEL)
+    else:
+        np.testing.assert_allclose(np.linalg.norm(poses[:, :2], axis=1), CIRCLE)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", ["rolling-disk", "disk-on-sphere", "two-link-circle"])
+def test_a_mechanism_plays_without_a_browser(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "play.arrow"
+    status = play(mechanism_session(name, None), rate=500.0, port=0, seconds=2.0, record=file)
+    assert status is not None and status.ticks > 0
+    trace = Trace.load(file)
+    assert np.ptp(trace["tool_position"], axis=0).max() > 0.002
+    assert trace["closure"].max() < 1e-9 and trace["forbidden_rate"].max() < 1e-9
+
+
+@pytest.mark.live
+def test_a_world_plays_on_a_display() -> None:
+    session = Session(World.builtin("four-bar"), coupling=Admittance())
+    status = play(session, rate=500.0, port=0, seconds=1.0)
+    assert status is not None and status.ticks > 0
+
+
+def test_names_of_experiments_can_be_played_too() -> None:
+    assert mechanism_session("euler-versus-lie", None).world.name == "lie-disk-on-sphere"
+    either = mechanism_session("admittance-versus-impedance", "impedance")
+    assert isinstance(either.device, Inertial)
+    assert isinstance(mechanism_session("rolling-disk", "display").device, AdmittanceDisplay)
+    assert mechanism_session("peg-in-hole", None) is None
+    with pytest.raises(UnknownNameError, match="display, impedance"):
+        choose_device("robot")
+
+
+def test_the_grip_is_that_of_the_virtual_inertia_not_of_the_display() -> None:
+    session = mechanism_session("disk-on-sphere", None)
+    hand = grip(session, set_stage(session), 1000.0)
+    assert 50.0 < hand.stiffness < 300.0  # 100 1/s² times some 1.25 kg, not 11
+
+
+@pytest.mark.browser
+def test_the_page_shows_the_track_and_the_constraints() -> None:
+    running = Playing(CODE.format(name="rolling-disk"))
+    with open_page(running.url, set_stage(mechanism_session("rolling-disk", None))) as page:
+        wait_for("the numbers", lambda: page.text("state"))
+        wait_for("a track", lambda: page.node("/track/0") is not None)
+        assert page.text("constraints") == "4"
+        assert page.text("lag").endswith("µm")
+        assert not page.browser.find_elements("xpath", "//*[text()='Contact']")
+        before = page.node("/world/1")
+        wait_for("the disk to roll", lambda: np.linalg.norm(page.node("/world/1") - before) > 0.05)
+    assert running.stop(signal.SIGINT) == 0, running.output
+    assert "Traceback" not in running.output

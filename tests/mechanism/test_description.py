@@ -1,0 +1,148 @@
+"""Mistakes in a description are reported with the offending expression; the cache is by content."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sympy as sp
+
+from detent import Baumgarte, Contact, Mechanism, Session
+from detent.errors import MechanismError, ParameterError
+from detent.mechanism import BodySpring, Orientation
+from detent.mechanism.build import fingerprint, source_file
+from detent.mechanism.library import builtin
+from mechanism_lab import pendulum
+
+x, y, dx, dy, m = sp.symbols("x y dx dy m", real=True)
+
+
+def point(**changes: object) -> Mechanism:
+    """A point in the plane."""
+    fields = {
+        "name": "point", "coordinates": (x, y), "velocities": (dx, dy),
+        "kinetic_energy": m * (dx**2 + dy**2) / 2, "constants": {m: 1.0}, "start": (0.0, 0.0),
+    }  # fmt: skip
+    return Mechanism(**(fields | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"holonomic": (x - sp.Symbol("k"),)}, r"the constraint -k \+ x has the symbol k"),
+        ({"pfaffian": ((1, 2, 3),)}, r"the row \[1, 2, 3\] of pfaffian has not 2 elements"),
+        ({"kinetic_energy": None, "inertia": sp.eye(3)}, "is not 2 by 2"),
+        ({"stops": (sp.Symbol("w"),)}, "the stop w has the symbol w"),
+        ({"rotation": sp.eye(2)}, "is not 3 by 3"),
+        ({"constants": {m: 1.0, x: 2.0}}, "x is used for two things"),
+        ({"coordinates": ("x", y)}, "'x' is not a SymPy Symbol"),
+        ({"gravity": sp.Symbol("g") * y}, "the potential energy g\\*y has the symbol g"),
+    ],
+)
+def test_a_wrong_expression_is_named(changes: dict, text: str) -> None:
+    with pytest.raises(MechanismError, match=text):
+        point(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"start": (0.0,)}, "of length 2"),
+        ({"inertia": sp.eye(2)}, "but not both"),
+        ({"restitution": 1.5}, "between 0 and 1"),
+        ({"parametrisation": ((sp.Symbol("z"),), (sp.Symbol("z"),))}, "of length 2"),
+        ({"task": (sp.Symbol("a"),), "kinematics": ()}, "of length 1"),
+        ({"coordinates": ()}, "at least one symbol"),
+    ],
+)
+def test_a_wrong_size_is_named(changes: dict, text: str) -> None:
+    with pytest.raises(ParameterError, match=text):
+        point(**changes)
+
+
+def test_a_parametrisation_with_an_orientation_is_refused() -> None:
+    turn = Orientation("a")
+    z = sp.symbols("z1:5")
+    with pytest.raises(ParameterError, match="None with an Orientation"):
+        Mechanism(
+            name="turn", coordinates=(turn,), inertia=sp.eye(3), start=(1, 0, 0, 0),
+            parametrisation=(z, z),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"holonomic": (x**2 + y**2 - 1,)}, "x\\*\\*2 \\+ y\\*\\*2 - 1 is not satisfied"),
+        ({"holonomic": (x, y - 2 * x, y)}, "the constraint y follows from those before it"),
+        (
+            {"pfaffian": ((0, 1),), "start_velocity": (1.0, 2.0)},
+            r"the constraint \[0, 1\] forbids start_velocity: its rate is 2",
+        ),
+        ({"stops": (y - 1,)}, "the stop y - 1 is passed at the start: -1"),
+        ({"kinetic_energy": m * dx**2 / 2}, "is not positive definite"),
+        ({"kinetic_energy": dx**3 + dy**2}, "is not quadratic"),
+        (
+            {"task": sp.symbols("a b"), "kinematics": (x * y, y)},
+            "φ\\(q\\) x\\*y is singular at the start",
+        ),
+        (
+            {"parametrisation": ((sp.Symbol("z"),), (sp.Symbol("z"), 1)), "holonomic": (y,)},
+            "ψ\\(z\\) 1 misses φ\\(q\\) by -1",
+        ),
+        ({"gravity": sp.gamma(x + 1) + sp.zeta(x + 3)}, "cannot compile"),
+    ],
+)
+def test_a_mistake_at_the_start_is_named(changes: dict, text: str) -> None:
+    with pytest.raises(MechanismError, match=text):
+        Session(point(**changes))
+
+
+def test_other_values_need_no_new_derivation_but_other_expressions_do() -> None:
+    disk = builtin("rolling-disk")
+    assert fingerprint(disk.with_constants(m=3.0)) == fingerprint(disk)
+    assert fingerprint(disk.starting(disk.start)) == fingerprint(disk)
+    other = replace(disk, gravity=next(iter(disk.constants)) * disk.q[2])
+    assert fingerprint(other) != fingerprint(disk)
+    with pytest.raises(ParameterError, match="one of J_xx"):
+        disk.with_constants(mass=1.0)
+
+
+def test_the_generated_source_is_flat_arithmetic_that_stays_as_it_is() -> None:
+    session = Session(pendulum())
+    path = source_file(session.plan.mechanism)
+    text, stamp = path.read_text(), path.stat().st_mtime_ns
+    assert "def dynamics(s)" in text and "np." not in text
+    Session(pendulum(length=0.2))  # another constant
+    assert path.stat().st_mtime_ns == stamp
+
+
+def test_springs_may_be_expressions_or_bodies() -> None:
+    both = point(springs=(x**2, BodySpring(1.0, 0.1)))
+    assert both.potential == x**2 and both.body_springs == [BodySpring(1.0, 0.1)]
+
+
+def test_only_an_admittance_couples_a_mechanism() -> None:
+    from detent import FourChannel
+
+    with pytest.raises(ParameterError, match="an Admittance with a Mechanism"):
+        Session(point(), coupling=FourChannel())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("contact", Contact()), ("baumgarte", Baumgarte()), ("frozen", 0.1)],
+)
+def test_what_a_mechanism_has_not_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ParameterError, match=f"{name} = .* left out with a Mechanism"):
+        Session(point(), **{name: value})  # type: ignore[arg-type]
+
+
+def test_the_documented_mechanism_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parents[2] / "docs/admittance.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    exec(code.group(1), {})
+    assert "e-1" in capsys.readouterr().out  # the constraint's error
