@@ -541,6 +541,8 @@ def advance_alone(ready: Prepared, hand: Hand | None, done: int, ticks: int) -> 
 
 def bounded_contacts(ready: Prepared) -> list[str]:
     """Where the step bounded the gains of contacts most, and from which rate on it would not."""
+    if not isinstance(ready.servo, Servo):
+        return []  # a mechanism has stops, and no contacts
     soft, ease, ticks = ready.servo.rows.worst
     if ticks == 0.0:
         return []
