@@ -7,19 +7,23 @@ ARGS   ?=
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SCENES := .venv-scenes
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench reproduce clean system-packages
+.PHONY: help run test test-scenes check bench reproduce clean system-packages scenes
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "  Variables: PYTHON (the interpreter, 3.11 or newer), ARGS (passed on), OUT (reproduce's folder)"
 
 run: $(STAMP) ## start the workbench in the browser (detent play)
 	$(BIN)/detent play $(ARGS)
 
-test: check system-packages ## all checks, then all tests
+test: check system-packages scenes ## all checks, then all tests
 	$(BIN)/python -m pytest $(ARGS)
+
+test-scenes: $(STAMP) $(SCENES)/.installed ## every scene of gymnasium and dm_control, as a table
+	$(BIN)/python tests/wild.py $(SCENES)/lib/python*/site-packages
 
 check: $(STAMP) ## lint, format, types, import rules
 	$(BIN)/ruff check .
@@ -34,11 +38,19 @@ reproduce: $(STAMP) ## every claim of the documents: report and figures in OUT
 	$(BIN)/detent reproduce --out $(OUT) $(ARGS)
 
 clean: ## remove the environment, caches and results
-	rm -rf $(VENV) results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) $(SCENES) results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 system-packages:
 	@tools/system-packages
+
+scenes: # never fails: tests that lack the scenes skip themselves
+	@$(MAKE) --no-print-directory $(SCENES)/.installed || echo "the scenes cannot be had here: their tests will be skipped"
+
+$(SCENES)/.installed: requirements-scenes.lock
+	$(PYTHON) -m venv $(SCENES)
+	$(SCENES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-scenes.lock
+	@touch $@
 
 # The build backend is pinned in the lock too, hence no isolated build.
 $(STAMP): requirements.lock pyproject.toml

@@ -109,12 +109,14 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     scene.write_text(
         """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
         <body name="a" pos="0 0 0.05"><freejoint/><geom name="ga" size="0.1"/></body>
-        <body name="b" pos="1 0 1"><joint type="hinge"/><geom size="0.1"/></body>
+        <body pos="1 0 1"><joint type="hinge"/><geom size="0.1"/></body>
         </worldbody></mujoco>"""
     )
-    unnamed = detent("check", str(scene))
+    unnamed = detent("play", str(scene))
     assert unnamed.returncode == 2
-    assert "2 things to hold; name one: a, b" in " ".join(unnamed.stderr.split())
+    said = " ".join(unnamed.stderr.split())
+    assert "2 things to hold; name one (tool=, --tool): a (free, 4.19 kg), #2" in said
+    assert detent("check", str(scene), "--json").returncode == 0  # as if the first were held
     done = detent("check", str(scene), "--tool", "a", "--json")
     found = json.loads(done.stdout)
     assert found["degrees_of_freedom"] == 7

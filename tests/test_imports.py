@@ -45,7 +45,15 @@ IMPORTED_ONLY_BY = {
 KERNELS_USE = {"__future__", "math", "typing", "numpy", "numba"}
 JIT_USES = KERNELS_USE | {"llvmlite"} | sys.stdlib_module_names
 
-EXTRAS = {"pybullet", "dask", "distributed", "zenoh", "forcedimension_core", "pyOpenHaptics"}
+EXTRAS = {
+    "pybullet",
+    "coacd",
+    "dask",
+    "distributed",
+    "zenoh",
+    "forcedimension_core",
+    "pyOpenHaptics",
+}
 HEAVY = {"matplotlib", "sympy", "pyarrow", "scipy"}
 TERMINAL = {"typer", "rich"}
 ON_TOP = {"app", "cli", "__main__"}

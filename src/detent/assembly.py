@@ -181,6 +181,7 @@ def fill_hold(
         notes.append(
             f"the spring outside the device's subspace was bounded by the step of "
             f"{1e3 * step:.3g} ms: stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
+            + unbounded_from(step, soft, ease)
         )
     p["hold_k"], p["hold_b"] = soft * k, ease * b
 
@@ -209,6 +210,7 @@ def fill_coupling(
                 f"the coupling's gains in {what} were bounded, for the start pose, by the step "
                 f"of {1e3 * step:.3g} ms: "
                 f"stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
+                + unbounded_from(step, soft, ease)
             )
         k[part] *= soft
         b[part] *= ease
@@ -232,6 +234,11 @@ def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
             notes.append(
                 f"the topology's gains were bounded by the step of {1e3 * step:.3g} ms: "
                 f"{float(p['topology_k'][0]):.3g} 1/s², {float(p['topology_b'][0]):.3g} 1/s"
+                + unbounded_from(
+                    step,
+                    float(p["topology_k"][0]) / max(topology.stiffness, 1e-300),
+                    float(p["topology_b"][0]) / max(topology.damping, 1e-300),
+                )
             )
 
 
@@ -249,7 +256,7 @@ def fill_shaping(p: np.ndarray, coupling: Coupling, start: ToolStart, notes: lis
         if ease < 1.0:
             notes.append(
                 f"the shaping's damping in {what} was bounded by the step of {1e3 * step:.3g} ms: "
-                f"to {100 * ease:.3g} %"
+                f"to {100 * ease:.3g} %" + unbounded_from(step, 1.0, ease)
             )
     p["shaping_damping"] = damping
 
@@ -264,6 +271,14 @@ def fill_closures(p: np.ndarray, baumgarte: Baumgarte, rows: int, notes: list[st
         notes.append(
             f"Baumgarte's frequency was bounded by the step of {1e3 * step:.3g} ms: {most:.4g} 1/s"
         )
+
+
+def unbounded_from(step: float, soft: float, ease: float) -> str:
+    """From which rate on stiffness and damping, now scaled by these, would be what was asked for.
+
+    The bound of a stiffness grows with the square of the rate, that of a damping with the rate.
+    """
+    return f"; from {1.0 / (step * min(np.sqrt(soft), ease, 1.0)):.4g} Hz on they would not be"
 
 
 def bound(gain: np.ndarray, mobility: np.ndarray, most: float) -> float:

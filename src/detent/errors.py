@@ -14,6 +14,17 @@ class SceneError(DetentError):
     """A scene cannot be loaded, or does not contain what was asked of it."""
 
 
+class ToolNotNamedError(SceneError):
+    """A scene has several things to hold, and nobody said which."""
+
+    def __init__(self, names: Iterable[str], described: Iterable[str]) -> None:
+        self.names = list(names)
+        listed = ", ".join(described)
+        super().__init__(
+            f"the scene has {len(self.names)} things to hold; name one (tool=, --tool): {listed}"
+        )
+
+
 class ParameterError(DetentError):
     """A parameter has a value that is not allowed."""
 

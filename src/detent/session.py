@@ -22,6 +22,7 @@ from detent.assembly import (
     fill_hand,
     fill_hold,
     fill_limits,
+    unbounded_from,
 )
 from detent.checks import not_negative, one_of, positive
 from detent.coupling import Admittance, Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
@@ -50,6 +51,7 @@ from detent.servo.loop import run_lockstep, time_collision, time_ticks
 from detent.servo.records import Servo
 from detent.servo.scene import (
     choose_collision_search,
+    count_limits,
     make_arrays,
     make_scene,
     never_singular,
@@ -63,7 +65,8 @@ from detent.world.world import World
 RIGID_GAP = 0.005  # [m] how near a contact must be for rigid time stepping to see it coming
 PREFLIGHT_TICKS = 400
 CHUNK = 4096  # [ticks] between two looks at a lockstep run
-CAPACITY = 128  # contacts and joint limits
+CAPACITY = 128  # contacts and joint limits, at least
+LEAST_CONTACTS = 64  # that fit beside all limits
 
 
 @dataclass(frozen=True)
@@ -209,7 +212,7 @@ class Session:
         finally:
             if writer is not None:
                 writer.close()
-        meta["notes"] = ready.notes + physics_warnings(ready.data)
+        meta["notes"] = ready.notes + bounded_contacts(ready) + physics_warnings(ready.data)
         if engine is not None and engine.trouble:
             meta["notes"].append(f"the engine said: {engine.trouble}")
         return Trace(np.concatenate(parts), meta)
@@ -401,10 +404,11 @@ class Session:
         data = mujoco.MjData(model)
         data.qpos[:] = world.qpos
         data.qvel[:] = world.qvel
-        data.ctrl[:] = world.ctrl
+        data.ctrl[:], data.act[:] = world.ctrl, world.act
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
-        motion, rows, work, device, clock = make_arrays(model, CAPACITY, len(closures.h))
+        capacity = max(CAPACITY, LEAST_CONTACTS + count_limits(model))
+        motion, rows, work, device, clock = make_arrays(model, capacity, len(closures.h))
         p = np.zeros(1, records.PARAMETERS)
         notes: list[str] = []
         p["step"] = 1.0 / rate
@@ -447,7 +451,7 @@ class Session:
             rows=rows,
             work=work,
             closures=closures,
-            local=make_local(self.local is not None, CAPACITY, model.nv, updates.buffers, past),
+            local=make_local(self.local is not None, capacity, model.nv, updates.buffers, past),
             device=device,
             display=display,
             clock=clock,
@@ -533,6 +537,24 @@ def advance_alone(ready: Prepared, hand: Hand | None, done: int, ticks: int) -> 
         if ready.servo.clock.counts[records.FAULT] != records.NO_FAULT:
             return tick + 1
     return ticks
+
+
+def bounded_contacts(ready: Prepared) -> list[str]:
+    """Where the step bounded the gains of contacts most, and from which rate on it would not."""
+    if not isinstance(ready.servo, Servo):
+        return []  # a mechanism has stops, and no contacts
+    soft, ease, ticks = ready.servo.rows.worst
+    if ticks == 0.0:
+        return []
+    geoms = ready.servo.rows.worst_geom
+    where = "a limit of a joint or tendon"
+    if geoms[0] >= 0:
+        where = "–".join(ready.model.geom(int(g)).name or f"#{g}" for g in geoms)
+    return [
+        f"the step of {1e3 / ready.rate:.3g} ms bounded gains of contacts in {ticks:.0f} ticks, "
+        f"most at {where}: stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
+        + unbounded_from(1.0 / ready.rate, soft, ease)
+    ]
 
 
 def physics_warnings(data: mujoco.MjData) -> list[str]:

@@ -102,8 +102,8 @@ def test_a_urdf_is_a_world(tmp_path: Path, gravity: bool) -> None:
     assert world.name == "arm"
     assert world.model.nv == 2
     moving = [world.body_name(b) for b in world.tool_bodies]
-    assert moving == ["upper", "lower"]  # the fixed tip is part of the lower link
-    assert world.model.body_mass[world.held] == pytest.approx(0.75)
+    assert moving == ["upper", "lower", "tip"]  # the fixed tip is a body, and can be held
+    assert world.model.body_mass[world.held] == pytest.approx(0.5)
     run = Session(world).run(0.1, Constant(force=(0.0, 1.0)))
     assert run["tool_position"][-1, 1] > run["tool_position"][0, 1]
 
@@ -282,7 +282,7 @@ BAD_SCENES: dict[str, tuple[Callable[[], Any], type[DetentError], str]] = {
     "several tools, none named": (
         lambda: World.from_string(TWO),
         SceneError,
-        "2 things to hold; name one: arm, ball",
+        "2 things to hold; name one .*: ball .*, hand",
     ),
     "unknown built-in": (
         lambda: World.builtin("cornr"),

@@ -14,6 +14,7 @@ from detent.world.world import World
 
 PLANAR_VIEW, SPATIAL_VIEW = np.radians([20.0, 35.0])  # fields of view
 PAGE_SIZE = 2.0  # the world's largest side on the page: viser is made for worlds of that size
+VAST = 25.0  # times what moves: planes that are larger are not all shown
 LIFT = 0.02  # of the world's size, above its walls
 MARGIN = 1.1  # around the world
 _AZIMUTHS = np.radians([-125.0, -55.0, 55.0, 125.0])
@@ -135,15 +136,30 @@ def set_stage(session: Session) -> Stage:
 
 
 def _bounds(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-    """The corners of what is drawn, apart from planes without an end."""
-    corners = []
+    """The corners of what is drawn; of planes that are vast or have no end only what is near."""
+    plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+    moving = model.body_treeid[model.geom_bodyid] >= 0
+    solid = _corners(model, data, ~plane)
+    if not len(solid):
+        return model.stat.center - model.stat.extent, model.stat.center + model.stat.extent
+    near = _corners(model, data, ~plane & moving)
+    near = near if len(near) else solid
+    across = np.ptp(near, axis=0).max()
+    floor = _corners(model, data, plane)
+    if len(floor) and np.ptp(floor, axis=0).max() > VAST * across:
+        floor = np.clip(floor, near.min(axis=0) - across, near.max(axis=0) + across)
+    points = np.concatenate([solid, floor])
+    return points.min(axis=0), points.max(axis=0)
+
+
+def _corners(model: mujoco.MjModel, data: mujoco.MjData, chosen: np.ndarray) -> np.ndarray:
+    """(n, 3) Vertices of the chosen geoms that are drawn and have an end."""
+    corners = [np.zeros((0, 3))]
     for body in range(model.nbody):
         for geom in drawn_geoms(model, body):
-            mesh = None if is_endless(model, geom) else geom_mesh(model, geom, 0.0)
-            if mesh is not None:
-                points = np.asarray(mesh.vertices) @ data.xmat[body].reshape(3, 3).T
-                corners.append(points + data.xpos[body])
-    if not corners:
-        return model.stat.center - model.stat.extent, model.stat.center + model.stat.extent
-    points = np.concatenate(corners)
-    return points.min(axis=0), points.max(axis=0)
+            if chosen[geom] and not is_endless(model, geom):
+                mesh = geom_mesh(model, geom, 0.0)
+                if mesh is not None:
+                    points = np.asarray(mesh.vertices) @ data.xmat[body].reshape(3, 3).T
+                    corners.append(points + data.xpos[body])
+    return np.concatenate(corners)

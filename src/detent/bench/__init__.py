@@ -10,6 +10,7 @@ from detent.bench.live import bench_live
 from detent.bench.local import bench_local
 from detent.bench.memory import bench_memory
 from detent.bench.rounds import Numbers, Progress
+from detent.bench.size import bench_size
 from detent.bench.slow import bench_slow_engine
 from detent.bench.start import bench_start
 from detent.bench.tick import bench_lockstep, bench_tick
@@ -19,7 +20,7 @@ __all__ = ["run_bench"]
 # The live part comes last: it locks the memory, and then growth could not be seen.
 PARTS = (
     *(bench_tick, bench_contacts, bench_friction, bench_impulses, bench_linkage),
-    *(bench_local, bench_admittance, bench_mechanism),
+    *(bench_local, bench_size, bench_admittance, bench_mechanism),
     *(bench_lockstep, bench_start, bench_memory),
 )
 LIVE_SHARE = 0.6  # of the time that all measurements take

@@ -36,6 +36,7 @@ BARS: dict[str, tuple[str, float]] = {
     "mechanism_cached_s": ("≤", 1.0),
     "local_over_whole": ("≤", 0.6),
     "merge_over_tick": ("≤", 1.0),
+    "local_among_arms_over_alone": ("≤", 1.25),
     "lockstep_times_real_time": ("≥", 200.0),
     "import_s": ("≤", 1.0),
     "warm_first_tick_s": ("≤", 2.0),

@@ -33,7 +33,7 @@ class Mirror:
         model.pair_gap[:] = np.maximum(model.pair_gap, reach)
         self.data = mujoco.MjData(model)
         self.data.qpos[:], self.data.qvel[:] = task.world.qpos, task.world.qvel
-        self.data.ctrl[:] = task.world.ctrl
+        self.data.ctrl[:], self.data.act[:] = task.world.ctrl, task.world.act
         self.static = model.ntree == len(task.world.trees)
         self.exchanges = task.local.constraints == "inertial"  # forces, not the tool's contacts
         self._drift = np.zeros(model.nv)  # accelerations that the tool's pushes do not explain

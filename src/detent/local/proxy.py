@@ -57,6 +57,7 @@ def cut_to_tool(world: World) -> Cut:
     cut.properties = np.full((model.ngeom, len(PROPERTIES)), np.nan)
     cut.qpos, cut.qvel = world.qpos[qpos].copy(), world.qvel[qvel].copy()
     cut.ctrl = world.ctrl[control].copy()
+    cut.act = world.act[_activations(whole, control)].copy()
     return Cut(cut, bodies, qpos, qvel)
 
 
@@ -76,6 +77,15 @@ def _name_all(spec: mujoco.MjSpec) -> None:
         for i, one in enumerate(items):
             if not one.name:
                 one.name = f"#{kind}{i}"
+
+
+def _activations(whole: mujoco.MjModel, actuators: list[int]) -> list[int]:
+    """Where the states of these actuators are in that of the whole world."""
+    out: list[int] = []
+    for i in actuators:
+        first = int(whole.actuator_actadr[i])
+        out += range(first, first + int(whole.actuator_actnum[i]))
+    return out
 
 
 def _state_indices(whole: mujoco.MjModel, bodies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

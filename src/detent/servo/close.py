@@ -9,6 +9,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.loops import close_loops
 from detent.kernels.so3 import quaternion_multiply, rotate, rotation_error
 from detent.kernels.vectors import clear_vector, copy_vector, dot
+from detent.servo.drag import add_tendon_row
 from detent.servo.records import (
     JOINT_DAMPING,
     Closures,
@@ -18,8 +19,8 @@ from detent.servo.records import (
 from detent.servo.sense import add_point_row, forget_round_off
 from detent.world.bridge import mj_jacDot
 
-PIN, WELD, COUPLED = range(3)
-ROWS_OF = (3, 6, 1)
+PIN, WELD, COUPLED, GEARED = range(4)
+ROWS_OF = (3, 6, 1, 1)
 
 
 @kernel
@@ -71,10 +72,12 @@ def write_tie(sc: Scene, cl: Closures, i: int) -> None:
 
 @kernel
 def coupled_motion(sc: Scene, cl: Closures, i: int) -> tuple[float, float, float]:
-    """p(x), p'(x) and p''(x) of the second of two coupled joints, by Horner's rule."""
+    """p(x), p'(x) and p''(x) of the second of two coupled joints or tendons (Horner)."""
     x = 0.0
     if cl.dof[i, 1] >= 0:
         x = sc.qpos[cl.qpos[i, 1]] - cl.reference[i, 1]
+    elif cl.tendon[i, 1] >= 0:
+        x = sc.tendon_length[cl.tendon[i, 1]] - cl.reference[i, 1]
     value, slope, curve = 0.0, 0.0, 0.0
     for a in range(4, -1, -1):
         curve = curve * x + 2.0 * slope
@@ -97,6 +100,19 @@ def write_coupling(sc: Scene, cl: Closures, i: int) -> None:
     if cl.dof[i, 1] >= 0:
         speed = sc.qvel[cl.dof[i, 1]]
         cl.W[r, cl.dof[i, 1]] = -slope
+        cl.wanted[r] = -curve * speed * speed
+
+
+@kernel
+def write_gear(sc: Scene, cl: Closures, i: int) -> None:
+    """The row of two coupled tendons, as that of joints; J̇q̇ of tendons that bend is left out."""
+    r, first, second = cl.first[i], cl.tendon[i, 0], cl.tendon[i, 1]
+    value, slope, curve = coupled_motion(sc, cl, i)
+    cl.h[r] = sc.tendon_length[first] - cl.reference[i, 0] - value
+    add_tendon_row(sc, first, 1.0, cl.W[r])
+    if second >= 0:
+        speed = sc.tendon_velocity[second]
+        add_tendon_row(sc, second, -slope, cl.W[r])
         cl.wanted[r] = -curve * speed * speed
 
 
@@ -127,6 +143,8 @@ def close(s: Servo) -> None:
     for i in range(cl.kind.shape[0]):
         if cl.kind[i] == COUPLED:
             write_coupling(sc, cl, i)
+        elif cl.kind[i] == GEARED:
+            write_gear(sc, cl, i)
         else:
             write_tie(sc, cl, i)
     alpha, beta = s.parameters["closure_alpha"][0], s.parameters["closure_beta"][0]

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from detent.errors import SceneError
-from detent.servo.close import COUPLED, PIN, ROWS_OF, WELD
+from detent.servo.close import COUPLED, GEARED, PIN, ROWS_OF, WELD
 from detent.servo.records import Closures
 from detent.world.loops import active_equalities, equality_name, tie_of, turns
 
@@ -14,6 +14,7 @@ _KINDS = {
     int(mujoco.mjtEq.mjEQ_CONNECT): PIN,
     int(mujoco.mjtEq.mjEQ_WELD): WELD,
     int(mujoco.mjtEq.mjEQ_JOINT): COUPLED,
+    int(mujoco.mjtEq.mjEQ_TENDON): GEARED,
 }
 
 
@@ -31,6 +32,7 @@ def make_closures(model: mujoco.MjModel) -> Closures:
         quaternion=np.tile([1.0, 0.0, 0.0, 0.0], (n, 2, 1)),
         dof=np.full((n, 2), -1, np.int64),
         qpos=np.zeros((n, 2), np.int64),
+        tendon=np.full((n, 2), -1, np.int64),
         reference=np.zeros((n, 2)),
         polynomial=np.zeros((n, 5)),
         first=first,
@@ -46,6 +48,8 @@ def make_closures(model: mujoco.MjModel) -> Closures:
     for i, equality in enumerate(loops):
         if kinds[i] == COUPLED:
             _couple(model, equality, i, out)
+        elif kinds[i] == GEARED:
+            _gear(model, equality, i, out)
         else:
             _tie(model, equality, i, out)
     return out
@@ -57,7 +61,7 @@ def _kind(model: mujoco.MjModel, equality: int) -> int:
         raise SceneError(
             f"the equality {equality_name(model, equality)!r} is a "
             f"{mujoco.mjtEq(kind).name.removeprefix('mjEQ_').lower()}; Detent closes loops by "
-            "connect, weld and joint"
+            "connect, weld, joint and tendon"
         )
     if _KINDS[kind] == WELD and not turns(model, equality):
         return PIN  # a torque scale of zero lets the bodies turn
@@ -80,3 +84,12 @@ def _couple(model: mujoco.MjModel, equality: int, i: int, out: Closures) -> None
             out.dof[i, side] = model.jnt_dofadr[joint]
             out.qpos[i, side] = model.jnt_qposadr[joint]
             out.reference[i, side] = model.qpos0[model.jnt_qposadr[joint]]
+
+
+def _gear(model: mujoco.MjModel, equality: int, i: int, out: Closures) -> None:
+    ids = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+    out.polynomial[i] = model.eq_data[equality, :5]
+    for side, tendon in enumerate(ids):
+        if tendon >= 0:
+            out.tendon[i, side] = tendon
+            out.reference[i, side] = model.tendon_length0[tendon]

@@ -12,6 +12,7 @@ from detent.kernels.local import struck_restitution
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.local.records import AGE, ARRIVED, FRESH, LOADED, ROWS, TRUST, Local
+from detent.servo.drag import drag
 from detent.servo.exchange import publish, take
 from detent.servo.identity import keeps_memory
 from detent.servo.merge import merge_update, present_separation
@@ -32,13 +33,13 @@ from detent.servo.sense import (
     classify_groups,
     drop_coriolis,
     forget_round_off,
-    gather_limits,
     is_fresh,
     respond,
     row_group,
     update_inertia,
     update_physics,
 )
+from detent.servo.stops import gather_limits
 
 
 @kernel
@@ -209,8 +210,10 @@ def sense_local(s: Servo) -> None:
         mine = s.updates.reader[0]
         lo.counts[FRESH] = int(merge_update(sc, lo, lo.heads[mine], lo.incomings[mine], p, tick))
     watch_age(lo, p, tick)
-    if is_fresh(s):
-        update_inertia(sc, mo, p["step"][0])
+    fresh = is_fresh(s)
+    if fresh:
+        update_inertia(sc, mo)
+    drag(sc, mo, p["step"][0], fresh)
     if p["frozen"][0] != 0:
         drop_coriolis(sc)
     if s.closures.kind.shape[0] > 0:

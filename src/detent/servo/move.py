@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from detent.kernels.inertia import respond_to
@@ -17,6 +19,7 @@ from detent.servo.records import (
     UNILATERAL,
     Closures,
     Motion,
+    Scene,
     Servo,
 )
 from detent.world.bridge import mj_integratePos
@@ -29,6 +32,16 @@ def accelerate(mo: Motion, cl: Closures, x: np.ndarray) -> None:
         closed_acceleration(mo.damped, cl.wanted, cl.rates, x)
     else:
         respond_to(mo.damped, x)
+
+
+@kernel
+def activate(sc: Scene, step: float) -> None:
+    """Actuators that have a state of their own: muscles, filters, integrators."""
+    for i in range(sc.activation.shape[0]):
+        tau = sc.activation_time[i]
+        span = tau * -math.expm1(-step / tau) if tau > 0.0 else step
+        value = sc.activation[i] + span * sc.activation_rate[i]
+        sc.activation[i] = min(max(value, sc.activation_range[i, 0]), sc.activation_range[i, 1])
 
 
 @kernel
@@ -55,6 +68,7 @@ def move(s: Servo) -> None:
         hold_back(s)
     for j in range(sc.nv):  # as under a force that is held for the step
         mo.scratch[j] = 0.5 * (mo.scratch[j] + sc.qvel[j]) if held else sc.qvel[j]
+    activate(sc, step)
     mj_integratePos(sc.model, sc.qpos.ctypes.data, mo.scratch.ctypes.data, step)
 
 

@@ -161,7 +161,9 @@ TIMING_FIELDS = ("lateness_ns", "compute_ns")
 
 
 # Places of `Scene.features`.
+# JOINT_DAMPING: C is not zero; IMPLICIT: it is more than the damping of joints.
 TENDONS, ACTUATORS, GRAVITY, JOINT_DAMPING, NEVER_SINGULAR, PASSIVE, TOUCHABLE = range(7)
+IMPLICIT, DRY_JOINTS, DRY_TENDONS = range(7, 10)
 
 
 class Scene(Struct):
@@ -170,7 +172,7 @@ class Scene(Struct):
     model: int  # addresses
     data: int
     nv: int
-    features: np.ndarray  # (7,) see above
+    features: np.ndarray  # (10,) see above
     qpos: np.ndarray
     qvel: np.ndarray
     passive: np.ndarray  # qfrc_passive
@@ -185,6 +187,22 @@ class Scene(Struct):
     subtree_mass: np.ndarray
     M: np.ndarray
     dof_damping: np.ndarray
+    derivative: np.ndarray  # qDeriv: of smooth torques by velocities
+    derivative_place: np.ndarray  # where it has the entries of M
+    dry: np.ndarray  # (nv,) [N·m, N] dry friction of joints
+    dry_reach: np.ndarray  # (nv,) [rad, m] by which it gives before it slips
+    activation: np.ndarray  # (na,) state of actuators, its rate, its range
+    activation_rate: np.ndarray
+    activation_range: np.ndarray  # (na, 2)
+    activation_time: np.ndarray  # (na,) [s] of an exact first-order filter, else 0
+    tendon_length: np.ndarray
+    tendon_velocity: np.ndarray
+    tendon_dry: np.ndarray  # (ntendon,) [N] dry friction
+    tendon_jac: np.ndarray  # derivatives of lengths, sparse
+    tendon_start: np.ndarray
+    tendon_count: np.ndarray
+    tendon_dof: np.ndarray
+    tendon_trees: np.ndarray  # (ntendon, 2) -1 = none
     dof_body: np.ndarray
     dof_parent: np.ndarray
     axes: np.ndarray  # (3, 3) x, y and z
@@ -208,6 +226,11 @@ class Scene(Struct):
     limit_dof: np.ndarray
     limit_qpos: np.ndarray
     limit_range: np.ndarray  # (n, 2)
+    ball_dof: np.ndarray  # limited ball joints
+    ball_qpos: np.ndarray
+    ball_most: np.ndarray  # (n,) [rad]
+    stop_tendon: np.ndarray  # limited tendons
+    stop_range: np.ndarray  # (n, 2)
     equality_trees: np.ndarray  # (n, 2) trees joined by loop closures
     tool_tree: int
     in_tool: np.ndarray  # (ntree,) 1 = of the tool: its tree, and those its loops close over
@@ -247,6 +270,8 @@ class Rows(Struct):
     old_normal: np.ndarray  # (cap, 3)
     old_memory: np.ndarray  # (cap, MEMORY)
     bound: np.ndarray  # (cap,) [m/s] of J q̇⁺ in rigid time stepping
+    worst: np.ndarray  # (3,) least share left of K and B by a bound; ticks in which one acted
+    worst_geom: np.ndarray  # (2,) where that was
     joined: np.ndarray  # (cap,) 1 = joined a collision after its first solution
     geom: np.ndarray  # (cap, 2) -1 for a joint limit
     body: np.ndarray  # (cap, 2) what moves there, -1 = nothing (static) or a joint limit
@@ -278,6 +303,10 @@ class Motion(Struct):
 
     inertia: Inertia  # D
     damped: Inertia  # D + T·C
+    M: np.ndarray  # D + T·C in MuJoCo's layout, before it is factored
+    drag: np.ndarray  # (nv,) what dry friction adds to the diagonal of C
+    bond: np.ndarray  # (nv + ntendon,) stretch of what sticks
+    rank_one: np.ndarray  # (2, nv) scratch: the row of a tendon
     torque: np.ndarray  # (nv,) all smooth torques of this tick
     external: np.ndarray  # (nv,) T_ext
     penalty: np.ndarray  # (nv,) torques of contact forces
@@ -336,13 +365,14 @@ class Device(Struct):
 class Closures(Struct):
     """Loops: the bodies or joints that each closure ties, and its rows."""
 
-    kind: np.ndarray  # (n,) a pin, a weld or a coupling of joints
+    kind: np.ndarray  # (n,) a pin, a weld, a coupling of joints or of tendons
     body: np.ndarray  # (n, 2)
     point: np.ndarray  # (n, 2, 3) in the frames of the bodies
     quaternion: np.ndarray  # (n, 2, 4) likewise
     dof: np.ndarray  # (n, 2) of coupled joints, the second may be -1
     qpos: np.ndarray  # (n, 2)
-    reference: np.ndarray  # (n, 2) their positions in the scene's own pose
+    tendon: np.ndarray  # (n, 2) coupled tendons, the second may be -1
+    reference: np.ndarray  # (n, 2) positions of joints, lengths of tendons in the scene's own pose
     polynomial: np.ndarray  # (n, 5)
     first: np.ndarray  # (n + 1,) row at which each begins
     W: np.ndarray  # (rows, nv) ∂h/∂q

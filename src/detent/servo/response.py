@@ -71,6 +71,14 @@ def share_gains(rows: Rows) -> None:
 
 
 @kernel
+def note_bound(rows: Rows, r: int, soften: float, ease: float) -> None:
+    """Remember the row whose gains were bounded most since the start."""
+    if min(math.sqrt(soften), ease) < min(math.sqrt(rows.worst[0]), rows.worst[1]):
+        rows.worst[0], rows.worst[1] = soften, ease
+        rows.worst_geom[0], rows.worst_geom[1] = rows.geom[r, 0], rows.geom[r, 1]
+
+
+@kernel
 def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
     r"""Bound the gains of touching rows by what a fixed step can hold.
 
@@ -112,6 +120,9 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
         rows.damping[r] *= ease
         if soften < 1.0 or ease < 1.0:
             rows.tally[2] += 1
+            note_bound(rows, r, soften, ease)
+    if rows.tally[2] > 0:
+        rows.worst[2] += 1.0
 
 
 @kernel

@@ -20,6 +20,13 @@ from detent.world.world import World
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 _BOX, _PLANE = int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_PLANE)
+_BALL = int(mujoco.mjtJoint.mjJNT_BALL)
+_EXACT = int(mujoco.mjtDyn.mjDYN_FILTEREXACT)
+_NO_CONSTRAINT = int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+_NO_LIMITS = int(mujoco.mjtDisableBit.mjDSBL_LIMIT) | _NO_CONSTRAINT
+_NO_DRY = int(mujoco.mjtDisableBit.mjDSBL_FRICTIONLOSS) | _NO_CONSTRAINT
+_NO_DAMPERS = int(mujoco.mjtDisableBit.mjDSBL_DAMPER)
+STICK_HINGE, STICK_SLIDE = 1e-4, 1e-5  # [rad, m] by which dry friction gives before it slips
 _NO_MIDPHASE = int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
 FEW_PAIRS = 64  # of geoms of two bodies, which are tested one by one
 HISTOGRAM_BINS = 4096  # [µs] of the loop's statistics
@@ -44,6 +51,7 @@ def make_scene(
     seam_start, seam_geom = static_neighbours(model, data)
     bounds, upright = static_bounds(model, data)
     limit_dof, limit_qpos, limit_range = joint_limits(model)
+    balls, tendons = limited_balls(model), limited_tendons(model)
     gravity_on = bool(np.any(model.opt.gravity)) and not (
         model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     )
@@ -56,10 +64,13 @@ def make_scene(
                 model.ntendon,
                 model.nu,
                 int(gravity_on),
-                int(model.dof_damping.any()),
+                int(resists(model)),
                 int(singular_nowhere),
                 int(has_passive(model)),
                 int(bool((model.geom_contype | model.geom_conaffinity).any()) or model.npair > 0),
+                int(resists_beyond_joints(model)),
+                int(dry_joints(model).any()),
+                int(dry_tendons(model).any()),
             ],
             np.int64,
         ),
@@ -77,6 +88,22 @@ def make_scene(
         subtree_mass=model.body_subtreemass,
         M=data.M,
         dof_damping=model.dof_damping,
+        derivative=data.qDeriv,
+        derivative_place=model.mapD2M,
+        dry=dry_joints(model),
+        dry_reach=np.where(slides(model), STICK_SLIDE, STICK_HINGE),
+        activation=data.act,
+        activation_rate=data.act_dot,
+        activation_range=activation_ranges(model),
+        activation_time=filter_times(model),
+        tendon_length=data.ten_length,
+        tendon_velocity=data.ten_velocity,
+        tendon_dry=dry_tendons(model),
+        tendon_jac=data.ten_J,
+        tendon_start=model.ten_J_rowadr,
+        tendon_count=model.ten_J_rownnz,
+        tendon_dof=model.ten_J_colind,
+        tendon_trees=tendon_trees(model),
         dof_body=model.dof_bodyid,
         dof_parent=model.dof_parentid,
         axes=np.eye(3),
@@ -100,6 +127,11 @@ def make_scene(
         limit_dof=limit_dof,
         limit_qpos=limit_qpos,
         limit_range=limit_range,
+        ball_dof=model.jnt_dofadr[balls].astype(np.int64),
+        ball_qpos=model.jnt_qposadr[balls].astype(np.int64),
+        ball_most=model.jnt_range[balls].max(axis=1, initial=0.0),
+        stop_tendon=tendons,
+        stop_range=model.tendon_range[tendons].copy(),
         equality_trees=joined_trees(model),
         tool_tree=world.tree,
         in_tool=np.isin(np.arange(model.ntree), list(world.trees)).astype(np.int64),
@@ -112,12 +144,76 @@ def make_scene(
     )
 
 
+def limits_act(model: mujoco.MjModel) -> bool:
+    """Whether the scene lets limits act."""
+    return not model.opt.disableflags & _NO_LIMITS
+
+
+def limited_balls(model: mujoco.MjModel) -> np.ndarray:
+    """Ball joints whose angle is limited."""
+    which = (model.jnt_limited != 0) & (model.jnt_type == _BALL) & limits_act(model)
+    return np.nonzero(which)[0]
+
+
+def limited_tendons(model: mujoco.MjModel) -> np.ndarray:
+    """Tendons whose length is limited."""
+    return np.nonzero((model.tendon_limited != 0) & limits_act(model))[0]
+
+
+def count_limits(model: mujoco.MjModel) -> int:
+    """How many rows limits may need."""
+    return len(joint_limits(model)[0]) + len(limited_balls(model)) + len(limited_tendons(model))
+
+
+def dry_joints(model: mujoco.MjModel) -> np.ndarray:
+    """[N·m, N] Dry friction of each degree of freedom."""
+    return model.dof_frictionloss * (not model.opt.disableflags & _NO_DRY)
+
+
+def dry_tendons(model: mujoco.MjModel) -> np.ndarray:
+    """[N] Dry friction of each tendon."""
+    return model.tendon_frictionloss * (not model.opt.disableflags & _NO_DRY)
+
+
+def slides(model: mujoco.MjModel) -> np.ndarray:
+    """Which degrees of freedom are lengths: slides, and the first three of free joints."""
+    joint = model.dof_jntid
+    first = np.arange(model.nv) - model.jnt_dofadr[joint] < 3
+    return (model.jnt_type[joint] == _SLIDE) | ((model.jnt_type[joint] == _FREE) & first)
+
+
+def tendon_trees(model: mujoco.MjModel) -> np.ndarray:
+    """(ntendon, 2) The first two moving trees that each tendon ties; -1 = none."""
+    out = model.tendon_treeid.reshape(-1, 2).astype(np.int64)
+    out[model.tendon_treenum == 0] = -1
+    out[model.tendon_treenum == 1, 1] = -1
+    return out
+
+
+def activation_ranges(model: mujoco.MjModel) -> np.ndarray:
+    """(na, 2) Between what the states of actuators stay."""
+    out = np.tile([-np.inf, np.inf], (model.na, 1))
+    for i in range(model.nu):
+        if model.actuator_actlimited[i]:
+            first = model.actuator_actadr[i]
+            out[first : first + model.actuator_actnum[i]] = model.actuator_actrange[i]
+    return out
+
+
+def filter_times(model: mujoco.MjModel) -> np.ndarray:
+    """(na,) [s] Time constants of filters that are to be exact; 0 = Euler's step will do."""
+    out = np.zeros(model.na)
+    for i in np.nonzero(model.actuator_dyntype == _EXACT)[0]:
+        out[model.actuator_actadr[i]] = max(model.actuator_dynprm[i, 0], mujoco.mjMINVAL)
+    return out
+
+
 def joint_limits(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Limited hinges and slides: their dof, their qpos, their range."""
     joints = [
         j
         for j in range(model.njnt)
-        if model.jnt_limited[j] and model.jnt_type[j] in (_HINGE, _SLIDE)
+        if limits_act(model) and model.jnt_limited[j] and model.jnt_type[j] in (_HINGE, _SLIDE)
     ]
     index = np.array(joints, np.int64)
     return (
@@ -176,6 +272,7 @@ def has_passive(model: mujoco.MjModel) -> bool:
         model.jnt_stiffness.any()
         or model.jnt_stiffnesspoly.any()
         or model.dof_damping.any()
+        or model.dof_frictionloss.any()
         or model.dof_dampingpoly.any()
         or model.body_gravcomp.any()
         or model.ntendon
@@ -183,6 +280,25 @@ def has_passive(model: mujoco.MjModel) -> bool:
         or model.opt.density
         or model.opt.viscosity
     )
+
+
+def resists_beyond_joints(model: mujoco.MjModel) -> bool:
+    """Whether more than linear damping of joints depends on velocities."""
+    return bool(
+        model.dof_dampingpoly.any()
+        or model.tendon_damping.any()
+        or model.tendon_dampingpoly.any()
+        or model.actuator_biasprm[:, 2].any()
+        or model.actuator_gainprm[:, 2].any()
+        or model.opt.density
+        or model.opt.viscosity
+    )
+
+
+def resists(model: mujoco.MjModel) -> bool:
+    """Whether anything smooth, or dry friction in joints, depends on velocities."""
+    damped = model.dof_damping.any() and not model.opt.disableflags & _NO_DAMPERS
+    return bool(damped or dry_joints(model).any() or resists_beyond_joints(model))
 
 
 def never_singular(world: World, start: ToolStart, mask: np.ndarray) -> bool:
@@ -218,12 +334,18 @@ def make_arrays(
     nv, cap, hits = model.nv, capacity, 2 * capacity
     block = Block(
         8
-        * (nv * (3 * nv + 2 * model.nM + 8 * cap + 4 * hits + 64) + (64 + 2 * MEMORY) * cap + 2**17)
+        * (
+            nv * (3 * nv + 2 * model.nM + 8 * cap + 4 * hits + 64)
+            + model.ntendon
+            + (64 + 2 * MEMORY) * cap
+            + 2**17
+        )
     )
     a = block.array
     whole = np.int64
     layout = model.M_rownnz, model.M_rowadr, model.M_colind
     motion = Motion(
+        M=a(len(model.M_colind)), drag=a(nv), bond=a(nv + model.ntendon), rank_one=a((2, nv)),
         inertia=make_inertia(*layout, closures), damped=make_inertia(*layout, closures),
         torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
         after=a(nv), scratch=a(nv), white=a(nv), load=a((2, nv, nv)), jac=a((6, nv)),
@@ -242,7 +364,7 @@ def make_arrays(
         tangent=a((cap, nv)), memory=a((cap, MEMORY)), local=a((cap, 2, 3)),
         old_count=a(1, whole), old_taken=a(cap, whole), old_geom=a((cap, 2), whole),
         old_local=a((cap, 2, 3)), old_normal=a((cap, 3)), old_memory=a((cap, MEMORY)),
-        bound=a(cap), joined=a(cap, whole),
+        worst=a(3), worst_geom=a(2, whole), bound=a(cap), joined=a(cap, whole),
         geom=a((cap, 2), whole), body=a((cap, 2), whole), tree=a((cap, 2), whole),
         normal=a((cap, 3)), point=a((cap, 3)), hit_row=a(hits, whole), hit_jac=a((hits, nv)),
         hit_restitution=a(hits), hit_friction=a(hits),
@@ -251,6 +373,7 @@ def make_arrays(
         group_state=a(model.ntree, whole), trust=a(1), spreading=a(1, whole),
         constrained=a(1, whole), group_restitution=a(model.ntree),
     )  # fmt: skip
+    rows.worst[:2] = 1.0  # nothing was bounded yet
     rows.trust[0] = 1.0
     device = Device(
         position=a(3), seen=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),

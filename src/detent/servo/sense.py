@@ -15,8 +15,9 @@ from detent.kernels.inertia import factor_inertia, project_on_closures, whiten_o
 from detent.kernels.jit import kernel
 from detent.kernels.loops import DEPENDENT
 from detent.kernels.stages import call_stage
-from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
+from detent.kernels.vectors import clear_vector, dot, largest
 from detent.local.records import ACTIVE, FRESH
+from detent.servo.drag import drag
 from detent.servo.identity import keeps_memory, recall
 from detent.servo.records import (
     ACTUATORS,
@@ -24,7 +25,6 @@ from detent.servo.records import (
     FREE,
     GRAVITY,
     IMPULSE,
-    JOINT_DAMPING,
     PASSIVE,
     RESTING,
     RIGID,
@@ -38,6 +38,7 @@ from detent.servo.records import (
     Servo,
 )
 from detent.servo.seams import is_seam
+from detent.servo.stops import gather_limits, stops
 from detent.servo.weight import weight_torque
 from detent.world.bridge import (
     mj_collision,
@@ -81,21 +82,10 @@ def update_physics(sc: Scene, mo: Motion) -> None:
 
 
 @kernel
-def update_inertia(sc: Scene, mo: Motion, step: float) -> None:
-    """D and D + T·C of the present state, factored."""
+def update_inertia(sc: Scene, mo: Motion) -> None:
+    """D of the present state, factored; `drag` makes D + T·C of it."""
     mj_makeM(sc.model, sc.data)
     factor_inertia(sc.M, mo.inertia)
-    if sc.features[JOINT_DAMPING] == 0:
-        copy_vector(mo.inertia.LD, mo.damped.LD)
-        copy_vector(mo.inertia.diaginv, mo.damped.diaginv)
-        copy_vector(mo.inertia.root, mo.damped.root)
-        return
-    rowadr, rownnz = mo.inertia.rowadr, mo.inertia.rownnz
-    for i in range(sc.nv):  # D + T·C: implicit joint damping
-        sc.M[rowadr[i] + rownnz[i] - 1] += step * sc.dof_damping[i]
-    factor_inertia(sc.M, mo.damped)
-    for i in range(sc.nv):
-        sc.M[rowadr[i] + rownnz[i] - 1] -= step * sc.dof_damping[i]
 
 
 @kernel
@@ -223,7 +213,7 @@ def is_copy(rows: Rows, r: int, nv: int) -> bool:
 @kernel
 def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
     """All contacts of the world as rows; copies and seams are left out."""
-    room = rows.jac.shape[0] - sc.limit_dof.shape[0]
+    room = rows.jac.shape[0] - stops(sc)
     found = sc.ncon[0]
     ranked = found > room
     if ranked:
@@ -246,32 +236,6 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         rows.restitution[r] = pair_property(sc, g1, g2, 2, p["restitution"][0])
         rows.friction[r] = pair_property(sc, g1, g2, 3, p["friction_static"][0])
         r += 1
-    rows.tally[0] = r
-
-
-@kernel
-def gather_limits(sc: Scene, rows: Rows, p: np.ndarray) -> None:
-    """Joint limits that are reached (or, in rigid mode, near), as rows behind the contacts."""
-    r = rows.tally[0]
-    for i in range(sc.limit_dof.shape[0]):
-        q = sc.qpos[sc.limit_qpos[i]]
-        for end in range(2):
-            s = q - sc.limit_range[i, 0] if end == 0 else sc.limit_range[i, 1] - q
-            if s > 0.0 and p["contact_mode"][0] != RIGID:
-                continue
-            if r == rows.jac.shape[0]:
-                rows.tally[1] += 1
-                continue
-            clear_vector(rows.jac[r])
-            rows.jac[r, sc.limit_dof[i]] = 1.0 if end == 0 else -1.0
-            rows.separation[r] = s
-            rows.restitution[r] = p["restitution"][0]
-            rows.friction[r] = 0.0
-            rows.geom[r, 0], rows.geom[r, 1] = -1, -1
-            rows.body[r, 0], rows.body[r, 1] = -1, -1
-            rows.tree[r, 0], rows.tree[r, 1] = sc.dof_tree[sc.limit_dof[i]], -1
-            rows.stiffness[r], rows.damping[r] = -1.0, -1.0  # from the inertia, see respond
-            r += 1
     rows.tally[0] = r
 
 
@@ -371,8 +335,10 @@ def sense(s: Servo) -> None:
     """Stage: everything about the present state that the response needs."""
     p = s.parameters
     update_physics(s.scene, s.motion)
-    if is_fresh(s):
-        update_inertia(s.scene, s.motion, p["step"][0])
+    fresh = is_fresh(s)
+    if fresh:
+        update_inertia(s.scene, s.motion)
+    drag(s.scene, s.motion, p["step"][0], fresh)
     if p["frozen"][0] != 0:
         drop_coriolis(s.scene)
     if s.closures.kind.shape[0] > 0:

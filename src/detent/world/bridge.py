@@ -69,6 +69,7 @@ mj_rne = _external("mj_rne", _V, _P, _P, _I, _P)
 mj_fwdActuation = _external("mj_fwdActuation", _V, _P, _P)
 mj_jac = _external("mj_jac", _V, _P, _P, _P, _P, _P, _I)
 mj_jacDot = _external("mj_jacDot", _V, _P, _P, _P, _P, _P, _I)
+mjd_smooth_vel = _external("mjd_smooth_vel", _V, _P, _P, _I)
 mj_integratePos = _external("mj_integratePos", _V, _P, _P, _P, _F)
 
 

@@ -7,10 +7,15 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from detent.world.contact import Contact
+from detent.world.decompose import hollow, hollow_meshes
+from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
-from detent.world.world import World, body_name
+from detent.world.stiffness import least_rate, lightest_contact, stiffest
+from detent.world.world import OVERLAP, World, body_name, keyframe_name
 
-_MESH = mujoco.mjtGeom.mjGEOM_MESH
+_RATES = (1000.0, 2000.0, 4000.0)  # [Hz]
+_STIFFNESS = Contact().stiffness  # [N/m]
 _LOOSE = 1e-6  # [m, rad] a loop that is open by more at the start is worth a warning
 _TARGETS = {
     mujoco.mjtTrn.mjTRN_JOINT: mujoco.mjtObj.mjOBJ_JOINT,
@@ -49,6 +54,8 @@ def inspect_world(world: World) -> dict[str, Any]:
         "loops": [_equality(model, i) for i in range(model.neq)],
         "actuators": [_actuator(world, model, i) for i in range(model.nu)],
         "springs": [model.joint(j).name or f"#{j}" for j in np.nonzero(model.jnt_stiffness)[0]],
+        "worth_holding": [str(one) for one in worth_holding(model)],
+        "stiffest_contact": _stiffest(world, data),
         "contact_pairs_at_the_start": _touching(model, data),
         "gravity": f"({', '.join(f'{x:.4g}' for x in model.opt.gravity)}) m/s²",
         "overrides": _overrides(world),
@@ -56,14 +63,23 @@ def inspect_world(world: World) -> dict[str, Any]:
     }
 
 
+def _stiffest(world: World, data: mujoco.MjData) -> str:
+    """What a single contact of the tool can have where the tool is lightest."""
+    light = lightest_contact(world, data)
+    if light is None:
+        return "none: the tool collides with nothing"
+    listed = ", ".join(f"{stiffest(light.mass, r):.3g} at {r / 1e3:g} kHz" for r in _RATES)
+    return f"{listed} [N/m], where {_geom(world.model, light.geom)} is {light.mass:.3g} kg"
+
+
 def _geom(model: mujoco.MjModel, geom: int) -> str:
     return model.geom(geom).name or f"#{geom}"
 
 
 def _start(world: World) -> str:
-    key = mujoco.mj_name2id(world.model, mujoco.mjtObj.mjOBJ_KEY, "start")
-    if key >= 0 and np.array_equal(world.qpos, world.model.key_qpos[key]):
-        return "keyframe start"
+    for key in range(world.model.nkey):
+        if np.array_equal(world.qpos, world.model.key_qpos[key]):
+            return f"keyframe {keyframe_name(world.model, key)}"
     return "qpos0" if np.array_equal(world.qpos, world.model.qpos0) else "placed"
 
 
@@ -121,45 +137,77 @@ def _overrides(world: World) -> list[str]:
 
 
 def _warnings(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
-    out = []
-    deep = min((float(d) for d in data.contact.dist), default=0.0)
-    if deep < -1e-3:
-        out.append(
-            f"bodies overlap by {-1e3 * deep:.3g} mm at the start: they will be pushed apart"
-        )
-    collides = [
-        g
-        for g in range(model.ngeom)
-        if model.body_treeid[model.geom_bodyid[g]] in world.trees
-        and (model.geom_contype[g] or model.geom_conaffinity[g])
+    """What is wrong, or may surprise: what keeps a session from starting first."""
+    return [
+        *_open_loops(model, data),
+        *_overlap(data),
+        *_untouchable(world, model),
+        *_hollow_meshes(model),
+        *_bounded(world, data),
+        *_left_out(world, model),
     ]
-    if not collides and model.npair == 0:
-        out.append("the tool has no geom that collides: the hand will feel no contact")
+
+
+def _open_loops(model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
+    out = []
     for i in active_equalities(model):
         apart, turned = opening(model, data, i)
         if max(apart, turned) > _LOOSE:
             gap = f"{apart:.3g} m and {turned:.3g} rad"
             refused = "; no session starts so" if max(apart, turned) > OPEN else ""
             out.append(f"the loop {equality_name(model, i)} is open by {gap} at the start{refused}")
+    return out
+
+
+def _overlap(data: mujoco.MjData) -> list[str]:
+    deep = min((float(d) for d in data.contact.dist), default=0.0)
+    if deep >= -OVERLAP:
+        return []
+    return [
+        f"bodies overlap by {-1e3 * deep:.3g} mm at the start: they will be pushed apart; "
+        "ignore_overlaps=True (--ignore-overlaps) lets them pass through each other"
+    ]
+
+
+def _untouchable(world: World, model: mujoco.MjModel) -> list[str]:
+    collides = (model.geom_contype | model.geom_conaffinity) != 0
+    tool = np.isin(model.geom_bodyid, world.tool_bodies)
+    if (collides & tool).any() or model.npair:
+        return []
+    return ["the tool has no geom that collides: the hand will feel no contact"]
+
+
+def _hollow_meshes(model: mujoco.MjModel) -> list[str]:
+    deep = {model.mesh(m).name: hollow(model, m) for m in hollow_meshes(model)}
+    if not deep:
+        return []
+    worst = sorted(deep, key=lambda name: -deep[name])
+    listed = ", ".join(f"{name} (by {1e3 * deep[name]:.3g} mm)" for name in worst[:6])
+    more = f" and {len(worst) - 6} more" if len(worst) > 6 else ""
+    return [
+        f"meshes that are not convex collide as their hulls, which are too full: {listed}{more}; "
+        "decompose=True (--decompose) collides them in convex parts"
+    ]
+
+
+def _bounded(world: World, data: mujoco.MjData) -> list[str]:
+    light = lightest_contact(world, data)
+    if light is None or least_rate(light.mass, _STIFFNESS) <= _RATES[-1]:
+        return []
+    where, needed = _geom(world.model, light.geom), least_rate(light.mass, _STIFFNESS)
+    return [
+        f"the tool is light at {where} ({light.mass:.3g} kg): a contact of {_STIFFNESS:g} N/m "
+        f"there is softened below {needed:.3g} Hz"
+    ]
+
+
+def _left_out(world: World, model: mujoco.MjModel) -> list[str]:
+    out = []
     if model.neq and not active_equalities(model):
         out.append("its loops are switched off: equality constraints are disabled or not active")
-    meshes = [_geom(model, g) for g in range(model.ngeom) if model.geom_type[g] == _MESH]
-    if meshes:
-        out.append(f"meshes collide as their convex hulls: {', '.join(meshes[:6])}")
-    if model.na:
-        out.append("actuators with dynamics of their own do not move: their state is held")
     if np.isfinite(world.properties[:, 3]).any():
         out.append("friction of geoms acts only if the session's contact has a friction law")
-    if model.nplugin:
-        out.append("plugins are ignored")
-    balls = sum(
-        bool(model.jnt_limited[j]) and model.jnt_type[j] == mujoco.mjtJoint.mjJNT_BALL
-        for j in range(model.njnt)
-    )
-    if balls:
-        out.append("limits of ball joints are ignored")
-    if model.ntendon:
-        out.append("limits of tendons are ignored; their springs and dampers act")
-    if (model.dof_frictionloss > 0.0).any():
-        out.append("dry friction in joints (frictionloss) is ignored")
+    own = model.geom_solref[:, 0] != mujoco.MjSpec().default.geom.solref[0]
+    if own.any():
+        out.append("solref and solimp of geoms are ignored: contacts have the session's stiffness")
     return out

@@ -13,6 +13,7 @@ from detent.errors import SceneError
 OPEN = 1e-4  # [m, rad] a loop that is open by more than this cannot start
 _BODY, _SITE = int(mujoco.mjtObj.mjOBJ_BODY), int(mujoco.mjtObj.mjOBJ_SITE)
 _JOINT, _WELD = int(mujoco.mjtEq.mjEQ_JOINT), int(mujoco.mjtEq.mjEQ_WELD)
+_TENDON = int(mujoco.mjtEq.mjEQ_TENDON)
 _OFF = int(mujoco.mjtDisableBit.mjDSBL_EQUALITY) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
 
 
@@ -38,13 +39,23 @@ def _bodies(model: mujoco.MjModel, equality: int) -> list[int]:
     return [max(i, 0) for i in ids] if kind == _BODY else []
 
 
+def _trees(model: mujoco.MjModel, equality: int) -> list[int]:
+    if model.eq_type[equality] != _TENDON:
+        return [int(model.body_treeid[b]) for b in _bodies(model, equality)]
+    dofs: list[int] = []
+    for tendon in (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])):
+        if tendon >= 0:
+            first = model.ten_J_rowadr[tendon]
+            dofs += model.ten_J_colind[first : first + model.ten_J_rownnz[tendon]].tolist()
+    return sorted({int(model.dof_treeid[j]) for j in dofs})
+
+
 def joined_trees(model: mujoco.MjModel) -> np.ndarray:
     """(n, 2) pairs of moving trees that a loop closes over; -1 where a side is static."""
     pairs = []
     for i in active_equalities(model):
-        trees = [int(model.body_treeid[b]) for b in _bodies(model, i)]
-        if len(trees) == 2:
-            pairs.append(trees)
+        trees = _trees(model, i)
+        pairs += [[trees[0], other] for other in trees[1:]]
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
@@ -108,6 +119,8 @@ def opening(model: mujoco.MjModel, data: mujoco.MjData, equality: int) -> tuple[
     """By how much a closure is open in the pose of *data*: [m] and [rad]."""
     if model.eq_type[equality] == _JOINT:
         return _coupling_error(model, data, equality)
+    if model.eq_type[equality] == _TENDON:
+        return _gear_error(model, data, equality), 0.0
     tie = tie_of(model, equality)
     places, frames = [], []
     for body, point, quaternion in zip(*tie, strict=True):
@@ -133,6 +146,14 @@ def _coupling_error(
     error = abs(offset(first) - float(np.polyval(model.eq_data[equality, 4::-1], x)))
     slides = model.jnt_type[first] == int(mujoco.mjtJoint.mjJNT_SLIDE)
     return (error, 0.0) if slides else (0.0, error)
+
+
+def _gear_error(model: mujoco.MjModel, data: mujoco.MjData, equality: int) -> float:
+    first, second = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+    mujoco.mj_tendon(model, data)
+    longer = data.ten_length - model.tendon_length0
+    x = longer[second] if second >= 0 else 0.0
+    return abs(float(longer[first] - np.polyval(model.eq_data[equality, 4::-1], x)))
 
 
 def check_closed(model: mujoco.MjModel, data: mujoco.MjData) -> None:

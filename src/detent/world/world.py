@@ -11,11 +11,14 @@ import mujoco
 import numpy as np
 
 from detent.checks import fraction, not_negative, vector
-from detent.errors import ParameterError, SceneError, UnknownNameError
+from detent.errors import ParameterError, SceneError, ToolNotNamedError, UnknownNameError
+from detent.world.holdable import worth_holding
 from detent.world.loops import mechanism
+from detent.world.screen import is_risky, read_spec, screen
 
 LIBRARY = Path(__file__).parent / "library"
 PROPERTIES = ("stiffness", "damping", "restitution", "friction")
+OVERLAP = 1e-3  # [m] deeper than this at the start is a mistake of the scene, not a contact
 _GEOM, _BODY = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_BODY
 
 
@@ -34,8 +37,8 @@ class World:
     What the caller gives wins, and drops what the scene says of those after it: a named tool
     is held itself, at its centre of mass, unless the caller says otherwise.
 
-    The world starts at the scene's keyframe ``start`` (its qpos, qvel and ctrl) if there is
-    one, at MuJoCo's qpos0 and at rest otherwise.
+    The world starts at a keyframe (its qpos, qvel, act and ctrl): the one that is asked for, or
+    the scene's ``start`` if there is one; at MuJoCo's qpos0 and at rest otherwise.
 
     Args:
         spec: the scene.
@@ -44,6 +47,7 @@ class World:
         point: [m] hand point in the held body's frame.
         gravity: whether the hand feels the tool's own weight.
         properties: contact properties by geom, ``{"wall": {"stiffness": 4000.0}}``.
+        keyframe: name or index of the keyframe to start from.
         name: what to call the world in messages and figures.
     """
 
@@ -55,6 +59,7 @@ class World:
         point: Sequence[float] | None = None,
         gravity: bool = True,
         properties: Mapping[str, Mapping[str, float]] | None = None,
+        keyframe: str | int | None = None,
         name: str = "world",
     ) -> None:
         self.name = name
@@ -77,18 +82,40 @@ class World:
         self._check_held(held)
         self.point = _point(point, self.model.body_ipos[self.held])
         self.properties = _properties(self.model, properties or {})
-        self.qpos, self.qvel, self.ctrl = _start(self.model)
+        self.qpos, self.qvel, self.ctrl, self.act = _start(self.model, keyframe)
 
     @classmethod
-    def load(cls, path: str | Path, tool: str | None = None, **options: Any) -> World:
-        """Load an MJCF or URDF file. Options are those of the constructor."""
+    def load(
+        cls,
+        path: str | Path,
+        tool: str | None = None,
+        *,
+        allow_outside: bool = False,
+        trusted: bool = False,
+        free: bool = False,
+        decompose: bool = False,
+        ignore_overlaps: bool = False,
+        **options: Any,
+    ) -> World:
+        """Load an MJCF or URDF file.
+
+        Args:
+            path: the file. Links of a URDF are not fused, its meshes are looked for beside it.
+            tool: as in the constructor.
+            allow_outside: let it read files outside its own folder.
+            trusted: do not load it in a child process first.
+            free: give a free joint to each root that is fixed to the world.
+            decompose: collide meshes that are not convex as several convex parts.
+            ignore_overlaps: bodies that overlap at the start pass through each other for ever.
+            options: those of the constructor.
+        """
         path = Path(path)
         if not path.is_file():
             raise SceneError(f"there is no scene file {path}")
-        try:
-            spec = mujoco.MjSpec.from_file(str(path))
-        except Exception as error:  # MuJoCo raises several types
-            raise SceneError(f"{path.name} is not a scene that MuJoCo reads: {error}") from error
+        spec = _read(str(path), False, path.name, allow_outside, trusted)
+        spec = _alter(spec, free, decompose, path.name)
+        if ignore_overlaps:
+            exclude_overlaps(spec, _compile(spec, path.name), options.get("keyframe"))
         return cls(spec, tool=tool, **{"name": path.stem, **options})
 
     @classmethod
@@ -96,16 +123,23 @@ class World:
         """A world of the library; ``World.library()`` lists them."""
         if name not in cls.library():
             raise UnknownNameError("built-in world", name, cls.library())
-        return cls.load(LIBRARY / f"{name}.xml", **{"name": name, **options})
+        return cls.load(LIBRARY / f"{name}.xml", **{"name": name, "trusted": True, **options})
 
     @classmethod
-    def from_string(cls, xml: str, tool: str | None = None, **options: Any) -> World:
-        """Load a scene from MJCF or URDF text."""
-        try:
-            spec = mujoco.MjSpec.from_string(xml)
-        except Exception as error:
-            raise SceneError(f"this is not a scene that MuJoCo reads: {error}") from error
-        return cls(spec, tool=tool, **options)
+    def from_string(
+        cls,
+        xml: str,
+        tool: str | None = None,
+        *,
+        allow_outside: bool = False,
+        trusted: bool = False,
+        free: bool = False,
+        decompose: bool = False,
+        **options: Any,
+    ) -> World:
+        """Load a scene from MJCF or URDF text; its files lie beside the working directory."""
+        spec = _read(xml, True, "this", allow_outside, trusted or not is_risky(xml))
+        return cls(_alter(spec, free, decompose, "this"), tool=tool, **options)
 
     @staticmethod
     def library() -> list[str]:
@@ -174,6 +208,49 @@ def body_name(model: mujoco.MjModel, body: int) -> str:
     return model.body(body).name or f"#{body}"
 
 
+def _read(source: str, is_text: bool, name: str, outside: bool, trusted: bool) -> mujoco.MjSpec:
+    """The scene as MuJoCo parses it, after a child process has loaded it without harm."""
+    try:
+        if not trusted:
+            screen(source, is_text, outside)
+        return read_spec(source, is_text, outside)
+    except Exception as error:  # MuJoCo raises several types
+        said = " ".join(str(error).split())
+        raise SceneError(f"{name} is not a scene that Detent loads: {said}") from error
+
+
+def _alter(spec: mujoco.MjSpec, free: bool, decompose: bool, name: str) -> mujoco.MjSpec:
+    """The scene with its roots free, and with meshes in convex parts, where that is asked for."""
+    if free:
+        roots = [body for body in spec.worldbody.bodies if not body.joints]
+        if not roots:
+            raise SceneError(f"free=True, but {name} has no root that is fixed to the world")
+        for body in roots:
+            body.add_freejoint()
+    if decompose:
+        from detent.world.decompose import decompose_meshes
+
+        decompose_meshes(spec, _compile(spec, name))
+    return spec
+
+
+def exclude_overlaps(
+    spec: mujoco.MjSpec, model: mujoco.MjModel, keyframe: str | int | None
+) -> None:
+    """Exclude contact between bodies that overlap at the start; *model* is the spec, compiled."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = _start(model, keyframe)[0]
+    mujoco.mj_forward(model, data)
+    deep = data.contact.geom[data.contact.dist < -OVERLAP]
+    pairs = {tuple(sorted(map(int, model.geom_bodyid[pair]))) for pair in deep}
+    for one, other in sorted(pairs):
+        for body in (one, other):
+            if not spec.bodies[body].name:
+                spec.bodies[body].name = f"#{body}"
+        names = spec.bodies[one].name, spec.bodies[other].name
+        spec.add_exclude(bodyname1=names[0], bodyname2=names[1])
+
+
 def _compile(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     try:
         model = spec.compile()
@@ -183,6 +260,8 @@ def _compile(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
         raise SceneError(f"nothing in the scene {name!r} can move: it has no joints")
     if model.nflex:
         raise SceneError(f"the scene {name!r} has flexible bodies, which Detent does not render")
+    if model.nplugin:
+        raise SceneError(f"the scene {name!r} needs plugins of MuJoCo, which Detent does not run")
     return model
 
 
@@ -210,8 +289,12 @@ def find_tool(model: mujoco.MjModel, tool: str | None) -> int:
         return _body(model, declared)
     if model.ntree == 1:
         return int(model.tree_bodyadr[0])
-    names = [body_name(model, int(b)) for b in model.tree_bodyadr]
-    raise SceneError(f"the scene has {model.ntree} things to hold; name one: {', '.join(names)}")
+    found = worth_holding(model)
+    if not found:
+        raise SceneError("no body of the scene that can move has a mass and an inertia")
+    if len(found) == 1:
+        return found[0].body
+    raise ToolNotNamedError([one.name for one in found], map(str, found))
 
 
 def _declared_text(model: mujoco.MjModel, name: str) -> str | None:
@@ -250,15 +333,38 @@ def _declared_point(model: mujoco.MjModel) -> list[float] | None:
     return values
 
 
-def _start(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """qpos, qvel and ctrl of the keyframe ``start``, or of MuJoCo's default."""
-    key = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, "start")
+def _start(
+    model: mujoco.MjModel, keyframe: str | int | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """qpos, qvel, ctrl and act of a keyframe, or of MuJoCo's default."""
+    key = find_keyframe(model, keyframe)
     if key < 0:
-        return model.qpos0.copy(), np.zeros(model.nv), np.zeros(model.nu)
-    found = model.key_qpos[key].copy(), model.key_qvel[key].copy(), model.key_ctrl[key].copy()
-    if not all(np.isfinite(values).all() for values in found):
-        raise SceneError("the keyframe 'start' must have finite numbers only")
-    return found
+        rest = np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na)
+        return model.qpos0.copy(), *rest
+    columns = model.key_qpos, model.key_qvel, model.key_ctrl, model.key_act
+    qpos, qvel, ctrl, act = (column[key].copy() for column in columns)
+    if not all(np.isfinite(values).all() for values in (qpos, qvel, ctrl, act)):
+        raise SceneError(
+            f"the keyframe {keyframe_name(model, key)!r} must have finite numbers only"
+        )
+    return qpos, qvel, ctrl, act
+
+
+def keyframe_name(model: mujoco.MjModel, key: int) -> str:
+    """The name of a keyframe, or its index."""
+    return model.key(key).name or str(key)
+
+
+def find_keyframe(model: mujoco.MjModel, keyframe: str | int | None) -> int:
+    """The keyframe of that name or index; without either ``start``, or -1."""
+    wanted = "start" if keyframe is None else str(keyframe)
+    key = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, wanted)
+    if key < 0 and wanted.isdigit() and int(wanted) < model.nkey:
+        key = int(wanted)
+    if key < 0 and keyframe is not None:
+        known = (keyframe_name(model, k) for k in range(model.nkey))
+        raise UnknownNameError("keyframe", str(keyframe), known)
+    return key
 
 
 def _point(point: Sequence[float] | None, default: np.ndarray) -> np.ndarray:
