@@ -11,7 +11,7 @@ import numpy as np
 
 from detent.engines.mirror import FOLLOW, HOLDABLE, Mirror, substeps
 from detent.engines.protocol import Target, Task
-from detent.engines.urdf import hull_file, is_free, tree_urdf
+from detent.engines.urdf import hull_file, is_free, rotate, tree_urdf
 from detent.errors import EngineError, SceneError
 
 DIVERGED = 1e6  # [m/s, rad/s]
@@ -190,9 +190,9 @@ class BulletEngine(Mirror):
         at, turn = data.qpos[adr : adr + 3], data.qpos[adr + 3 : adr + 7]
         inertial = np.zeros(4)
         mujoco.mju_mulQuat(inertial, turn, model.body_iquat[body])
-        arm = _rotated(turn, model.body_ipos[body])
+        arm = rotate(turn, model.body_ipos[body])
         self._client.resetBasePositionAndOrientation(uid, (at + arm).tolist(), _xyzw(inertial))
-        spin = _rotated(turn, data.qvel[dof + 3 : dof + 6])
+        spin = rotate(turn, data.qvel[dof + 3 : dof + 6])
         moving = data.qvel[dof : dof + 3] + np.cross(spin, arm)
         self._client.resetBaseVelocity(uid, moving.tolist(), spin.tolist())
 
@@ -215,12 +215,12 @@ class BulletEngine(Mirror):
         inverse, turn = np.zeros(4), np.zeros(4)
         mujoco.mju_negQuat(inverse, model.body_iquat[body])
         mujoco.mju_mulQuat(turn, np.array(orientation)[[3, 0, 1, 2]], inverse)
-        arm = _rotated(turn, model.body_ipos[body])
+        arm = rotate(turn, model.body_ipos[body])
         back = np.zeros(4)
         mujoco.mju_negQuat(back, turn)
         data.qpos[adr : adr + 3], data.qpos[adr + 3 : adr + 7] = np.array(at) - arm, turn
         data.qvel[dof : dof + 3] = moving - np.cross(spin, arm)
-        data.qvel[dof + 3 : dof + 6] = _rotated(back, spin)
+        data.qvel[dof + 3 : dof + 6] = rotate(back, spin)
 
     def _apply(self, torque: np.ndarray) -> None:
         """Generalised torques on joints and free bodies, for the next step."""
@@ -234,7 +234,7 @@ class BulletEngine(Mirror):
                 continue
             own = torque[model.body_dofadr[body] : model.body_dofadr[body] + 6]
             if own.any():
-                turn = _rotated(data.xquat[body], own[3:])
+                turn = rotate(data.xquat[body], own[3:])
                 frame = self._client.WORLD_FRAME
                 client.applyExternalForce(
                     uid, -1, own[:3].tolist(), data.xpos[body].tolist(), frame
@@ -259,9 +259,3 @@ def _check_scene(model: mujoco.MjModel) -> None:
 
 def _xyzw(quaternion: np.ndarray) -> list[float]:
     return [float(quaternion[k]) for k in (1, 2, 3, 0)]
-
-
-def _rotated(quaternion: np.ndarray, v: np.ndarray) -> np.ndarray:
-    out = np.zeros(3)
-    mujoco.mju_rotVecQuat(out, np.asarray(v, float), np.asarray(quaternion, float))
-    return out

@@ -178,11 +178,15 @@ class Mirror:
     def lead(self, last: Target, target: Target, share: float) -> None:
         """Put the tool part of the way between two targets; nothing else is touched."""
         cut = self.task.cut
-        step, at = np.zeros(cut.world.model.nv), last.qpos.copy()
-        mujoco.mj_differentiatePos(cut.world.model, step, 1.0, last.qpos, target.qpos)
-        mujoco.mj_integratePos(cut.world.model, at, step, share)
-        self.data.qpos[cut.qpos] = at
-        self.data.qvel[cut.qvel] = (1.0 - share) * last.qvel + share * target.qvel
+        self.data.qpos[cut.qpos], self.data.qvel[cut.qvel] = self._between(last, target, share)
+
+    def _between(self, last: Target, target: Target, share: float) -> tuple[np.ndarray, np.ndarray]:
+        """qpos and qvel of the tool, part of the way between two targets."""
+        tool = self.task.cut.world.model
+        step, at = np.zeros(tool.nv), last.qpos.copy()
+        mujoco.mj_differentiatePos(tool, step, 1.0, last.qpos, target.qpos)
+        mujoco.mj_integratePos(tool, at, step, share)
+        return at, (1.0 - share) * last.qvel + share * target.qvel
 
     def _describe(self, r: int, side: int) -> tuple[tuple[object, ...], np.ndarray]:
         """Row r as NEAR, *side* being the tool's, and how the other gives in all coordinates."""
@@ -204,13 +208,10 @@ class Mirror:
     def _lag(self, last: Target, target: Target, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Errors of position and velocity against a point between two targets."""
         cut, data = self.task.cut, self.data
-        tool = cut.world.model
-        step, error = np.zeros(tool.nv), np.zeros(tool.nv)
-        mujoco.mj_differentiatePos(tool, step, 1.0, last.qpos, target.qpos)
-        at = last.qpos.copy()
-        mujoco.mj_integratePos(tool, at, step, share)
-        mujoco.mj_differentiatePos(tool, error, 1.0, data.qpos[cut.qpos], at)
-        return error, (1.0 - share) * last.qvel + share * target.qvel - data.qvel[cut.qvel]
+        error = np.zeros(cut.world.model.nv)
+        at, velocity = self._between(last, target, share)
+        mujoco.mj_differentiatePos(cut.world.model, error, 1.0, data.qpos[cut.qpos], at)
+        return error, velocity - data.qvel[cut.qvel]
 
     def _times_inertia(self, tool: np.ndarray) -> np.ndarray:
         """M v of the tool."""

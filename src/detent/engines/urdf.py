@@ -64,7 +64,7 @@ def _body_lines(model: mujoco.MjModel, body: int, root: bool, folder: Path) -> I
             link = f"b{body}" if last else f"i{joint}"
             offset = model.jnt_pos[joint] - before
             if k == 0:
-                offset = at + _rotate(turn, model.jnt_pos[joint])
+                offset = at + rotate(turn, model.jnt_pos[joint])
             yield _moving_joint(
                 model, joint, above, link, offset, turn if k == 0 else np.array([1.0, 0, 0, 0])
             )
@@ -159,7 +159,8 @@ def hull_file(model: mujoco.MjModel, geom: int, folder: Path) -> Path:
     return path
 
 
-def _rotate(quaternion: np.ndarray, v: np.ndarray) -> np.ndarray:
+def rotate(quaternion: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """R v."""
     out = np.zeros(3)
     mujoco.mju_rotVecQuat(out, np.asarray(v, float), np.asarray(quaternion, float))
     return out
