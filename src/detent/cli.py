@@ -383,7 +383,9 @@ def play(
         str, typer.Option(help="static, kinematic or inertial, with --local.")
     ] = "inertial",
     realtime: Annotated[bool, typer.Option(help="Ask for real-time priority.")] = False,
-    seconds: Annotated[float | None, typer.Option(help="[s] Stop by itself after this.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Stop by itself after so many seconds.")
+    ] = None,
     record: Annotated[Path | None, typer.Option(help="Stream the trace into a file.")] = None,
     device: Annotated[
         str | None, typer.Option(help="impedance, or display: one that senses force and moves.")
@@ -393,14 +395,19 @@ def play(
     from detent.app.workbench import play as start
     from detent.checks import positive
     from detent.coupling import Admittance
+    from detent.errors import ParameterError
     from detent.local import LocalModel, Pace
     from detent.session import Session
     from detent.world.contact import Contact
 
     contact = Contact(stiffness, damping, restitution, material=material)
+    if engine != "mujoco" and not local:
+        raise ParameterError("engine", engine, "left out without --local")
     near = LocalModel(constraints=constraints) if local else None
     pace = Pace(1.0 / positive("engine rate", engine_rate))
     session = mechanism_session(world, device)
+    if session is not None and local:
+        raise ParameterError("local", local, "left out with a mechanism, which has no engine")
     if session is None:
         opened = open_world(
             world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,

@@ -489,8 +489,10 @@ def check_coupling(contact: Contact, coupling: Coupling) -> None:
 
 
 def check_local(session: Session) -> None:
-    """What a local model cannot do."""
+    """What a local model cannot do, and what is nothing without one."""
     if session.local is None:
+        if session.engine != "mujoco":
+            raise ParameterError("engine", session.engine, "left out without local=LocalModel()")
         return
     if session.contact.mode == "rigid":
         allowed = "impulse or penalty with a local model, whose constraints come and go"

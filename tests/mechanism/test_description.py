@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 from detent import Baumgarte, Contact, Mechanism, Session
-from detent.errors import MechanismError, ParameterError
+from detent.errors import DetentError, MechanismError, ParameterError
 from detent.mechanism import BodySpring, Orientation
 from detent.mechanism.build import fingerprint, source_file
 from detent.mechanism.library import builtin
@@ -146,3 +146,27 @@ def test_the_documented_mechanism_runs(capsys: pytest.CaptureFixture[str]) -> No
     assert code is not None
     exec(code.group(1), {})
     assert "e-1" in capsys.readouterr().out  # the constraint's error
+
+
+def test_typical_slips_are_named() -> None:
+    """An expression without its tuple, a relation, text, a missing velocity, a namesake."""
+    x, z, dx, dz = sp.symbols("x z dx dz", real=True)
+    good = {
+        "name": "slip",
+        "coordinates": (x, z),
+        "velocities": (dx, dz),
+        "kinetic_energy": (dx**2 + dz**2) / 2,
+        "holonomic": (x**2 + z**2 - 1,),
+        "position": (x, 0, z),
+        "start": (1.0, 0.0),
+    }
+    Mechanism(**good)
+    for change, words in (
+        ({"holonomic": x**2 + z**2 - 1}, "tuple"),
+        ({"holonomic": (sp.Eq(x**2 + z**2, 1),)}, "relation"),
+        ({"gravity": "9.81*z"}, "text"),
+        ({"velocities": (dx,)}, "velocities"),
+        ({"gravity": 9.81 * sp.Symbol("z")}, "other assumptions"),
+    ):
+        with pytest.raises(DetentError, match=words):
+            Mechanism(**{**good, **change})

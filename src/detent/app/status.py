@@ -45,7 +45,7 @@ class StatusLine:
 
 def first_line(world: str, url: str) -> str:
     """Where to look."""
-    return f"Detent plays {world!r} at {url} (Ctrl-C stops)"
+    return f"Detent plays {world!r} at {url} (a script leads the hand until you drag; Ctrl-C stops)"
 
 
 def line(status: Status, readings: Readings) -> str:

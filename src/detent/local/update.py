@@ -58,8 +58,9 @@ def pack_update(
 
 def check_near(near: np.ndarray, links: int) -> None:
     """Refuse what is no geometry, with the value in the message."""
-    if near.dtype != NEAR:
-        raise EngineError(f"the engine sent {near.dtype}, not detent.local.NEAR records")
+    if not isinstance(near, np.ndarray) or near.dtype != NEAR:
+        kind = near.dtype if isinstance(near, np.ndarray) else type(near).__name__
+        raise EngineError(f"near() of the engine gave {kind}, not an array of detent.local.NEAR")
     for name in ("place", "normal", "velocity", "separation", "give", "drift"):
         finite = np.isfinite(near[name])
         bad = ~(finite if finite.ndim == 1 else finite.all(axis=1))

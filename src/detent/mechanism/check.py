@@ -11,9 +11,16 @@ from detent.mechanism.rotations import Orientation
 if TYPE_CHECKING:
     from detent.mechanism.mechanism import Mechanism
 
+#: what must be given as tuples
+SEVERAL = (
+    *("coordinates", "velocities", "task", "kinematics", "holonomic", "pfaffian"),
+    *("springs", "dampers", "stops", "start"),
+)
+
 
 def check_description(m: Mechanism) -> None:
     """Refuse wrong dimensions, symbols without a value, and numbers out of range."""
+    _check_kinds(m)
     _check_symbols(m)
     _check_sizes(m)
     allowed = {*m.q, *m.x, *m.constants}
@@ -37,11 +44,39 @@ def check_description(m: Mechanism) -> None:
         raise ParameterError("restitution of stops", m.restitution, "between 0 and 1")
 
 
+def _check_kinds(m: Mechanism) -> None:
+    """Refuse an expression where a tuple of them belongs, and text where one belongs."""
+    for name in SEVERAL:
+        value = getattr(m, name)
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise ParameterError(name, value, "a tuple, also of one element: (…,)")
+    if not m.coordinates:
+        raise ParameterError("coordinates", m.coordinates, "at least one symbol")
+    plain = [c for c in m.coordinates if not isinstance(c, Orientation)]
+    if m.velocities:
+        _size("velocities", m.velocities, len(plain), "one symbol per ordinary coordinate")
+    for what, expression in (
+        ("the gravity", m.gravity),
+        *(("the spring", s) for s in m.springs),
+        *(("the damper", d) for d in m.dampers),
+        *(("the constraint", h) for h in m.holonomic),
+        *(("the stop", s) for s in m.stops),
+    ):
+        _check_expression(what, expression)
+
+
+def _check_expression(what: str, expression: Any) -> None:
+    import sympy as sp
+
+    if isinstance(expression, str):
+        raise MechanismError(what, repr(expression), "is text, not a SymPy expression")
+    if isinstance(expression, sp.core.relational.Relational | bool):
+        raise MechanismError(what, expression, "is a relation: give the expression that is zero")
+
+
 def _check_symbols(m: Mechanism) -> None:
     import sympy as sp
 
-    if not m.coordinates:
-        raise ParameterError("coordinates", m.coordinates, "at least one symbol")
     for symbol in (*m.q, *m.task, *m.velocities, *m.z, *m.constants):
         if not isinstance(symbol, sp.Symbol):
             raise MechanismError("the symbol", repr(symbol), "is not a SymPy Symbol")
@@ -58,9 +93,6 @@ def _check_sizes(m: Mechanism) -> None:
     _size("start", m.start, nq, "one number per coordinate, four for an orientation")
     if m.start_velocity:
         _size("start_velocity", m.start_velocity, nv, "one number per velocity")
-    if m.velocities:
-        plain = [c for c in m.coordinates if not isinstance(c, Orientation)]
-        _size("velocities", m.velocities, len(plain), "one symbol per ordinary coordinate")
     if (m.inertia is None) == (m.kinetic_energy is None):
         raise ParameterError("inertia", m.inertia, "given, or else kinetic_energy, but not both")
     if m.inertia is not None and tuple(m.inertia.shape) != (nv, nv):
@@ -119,6 +151,10 @@ def _check_free(what: str, expression: Any, allowed: set[Any]) -> None:
     free = sp.sympify(expression).free_symbols - allowed
     if free:
         named = ", ".join(sorted(map(str, free)))
+        if {str(s) for s in free} & {str(s) for s in allowed}:
+            raise MechanismError(
+                what, expression, f"has a symbol {named} of the same name, but other assumptions"
+            )
         raise MechanismError(
             what, expression, f"has the symbol {named}, which is no coordinate and no constant"
         )
