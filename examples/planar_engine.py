@@ -85,3 +85,4 @@ if __name__ == "__main__":
     trace = session.run(2.0, detent.hands.Constant((0.4, -0.2)))
     print(f"the disc ended at {1e3 * trace['tool_position'][-1, :2].round(4)} mm")
     trace.plot("planar.png")
+    print("planar.png shows how")
