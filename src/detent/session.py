@@ -38,7 +38,7 @@ from detent.hands import Guided, Hand, Playback
 from detent.local.model import LocalModel
 from detent.local.pace import Pace
 from detent.local.proxy import cut_to_tool
-from detent.local.records import make_local, state_size, update_size
+from detent.local.records import history_ticks, make_local, state_size, update_size
 from detent.mechanism import Mechanism
 from detent.record.trace import KeptWriter, Trace
 from detent.servo import records
@@ -439,7 +439,7 @@ class Session:
         poses = np.zeros((model.nbody, 7))
         rows_ring = np.zeros(ring, records.ROW)
         state = np.zeros(1 + model.nq + 2 * model.nv)
-        past = 1 if self.local is None else int(rate * (2.0 * self.local.age_limit)) + 16
+        past = history_ticks(self.local, rate)
         if host is not None:
             updates, states = host.shared.updates, host.shared.states
         else:

@@ -60,6 +60,7 @@ HEALTHY, DIVERGED = range(2)
 # Places of `Local.counts` and `Local.times`.
 ACTIVE, FRESH, ROWS, SEEN, LOST, REJECTED, ARRIVED, STRUCK, SERIALS = range(9)
 AGE, TRUST, MEAN_PERIOD, NEWEST, LOADED = range(5)
+LONGEST = 5.0  # [s] of a history
 PERIODS = 5  # TH 6.2.4: the mean of the last five
 
 
@@ -110,6 +111,13 @@ def state_size(model: Any, pushes: bool) -> int:
     """Bytes of a state of the proxy: time, qpos, qvel, impulses of contacts, and the pushes."""
     plain = 8 * (1 + model.nq + 2 * model.nv)
     return plain + MOST * PUSH.itemsize if pushes else plain
+
+
+def history_ticks(local: Any, rate: float) -> int:
+    """How many ticks of what objects gave way are kept: those of an update that is still good."""
+    if local is None or local.constraints != "inertial":
+        return 1
+    return 16 + int(rate * min(2.0 * local.age_limit, LONGEST))
 
 
 def update_views(memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
