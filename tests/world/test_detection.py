@@ -162,7 +162,7 @@ def look(ready: Prepared, qpos: Sequence[float]) -> dict[float, float]:
     servo = ready.servo
     servo.scene.qpos[:] = qpos
     run_stage(servo, STAGE_SENSE)
-    recall(servo.scene, servo.rows, True)
+    recall(servo.scene, servo.rows)
     out = {}
     for r in range(servo.rows.tally[0]):
         side = 1 if servo.rows.tree[r, 1] >= 0 else 0
@@ -178,7 +178,7 @@ def tag(ready: Prepared) -> None:
         if rows.memory[r, TAG] == 0.0:
             taken += 1.0
             rows.memory[r, TAG] = taken
-    remember(rows, 0.0, True)
+    remember(rows, 0.0)
 
 
 def test_a_new_contact_has_no_history() -> None:

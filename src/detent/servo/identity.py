@@ -14,7 +14,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.local.records import MEMORY
-from detent.servo.records import MEMORY_WALL, Rows, Scene
+from detent.servo.records import Rows, Scene
 
 TURNED = math.cos(math.radians(20.0))
 STILL = 1e-6  # [m] no two contacts of a pair are as near to each other
@@ -46,18 +46,8 @@ def distance_squared(a: np.ndarray, i: int, b: np.ndarray, j: int, side: int) ->
 
 
 @kernel
-def copy_memory(source: np.ndarray, i: int, walls: bool, out: np.ndarray, j: int) -> None:
-    """out[j] = source[i], as far as it is in use: walls have the last and larger part."""
-    for k in range(MEMORY_WALL):
-        out[j, k] = source[i, k]
-    if walls:
-        for k in range(MEMORY_WALL, MEMORY):
-            out[j, k] = source[i, k]
-
-
-@kernel
 def find_old(rows: Rows, r: int) -> int:
-    """The row of the last tick that is this contact, or NO_ROW.
+    """Which contact of the last tick this is, or NO_ROW.
 
     Contacts mostly keep their order, so the search begins there, and ends where a contact has
     not moved at all.
@@ -84,46 +74,68 @@ def find_old(rows: Rows, r: int) -> int:
 
 
 @kernel
-def recall(sc: Scene, rows: Rows, walls: bool) -> None:
-    """Give every contact its memory back; new ones start with none."""
-    geom, body, point, local = rows.geom, rows.body, rows.point, rows.local
-    memory, taken = rows.memory, rows.old_taken
-    for o in range(rows.old_count[0]):
-        taken[o] = 0
-    for r in range(rows.tally[0]):
-        old = NO_ROW
-        if geom[r, 0] >= 0:
-            for side in range(2):
-                if body[r, side] >= 0:
-                    to_geom_frame(sc, geom[r, side], rows, r, side)
-                else:  # distances are the same in the frame of the world
-                    for k in range(3):
-                        local[r, side, k] = point[r, k]
-            old = find_old(rows, r)
-        if old != NO_ROW:
-            taken[old] = 1
-            copy_memory(rows.old_memory, old, walls, memory, r)
-        else:
-            for k in range(MEMORY):
-                memory[r, k] = 0.0
+def locate(sc: Scene, rows: Rows, r: int) -> None:
+    """Where the contact of row r lies in its two geoms."""
+    for side in range(2):
+        if rows.body[r, side] >= 0:
+            to_geom_frame(sc, rows.geom[r, side], rows, r, side)
+        else:  # distances are the same in the frame of the world
+            for k in range(3):
+                rows.local[r, side, k] = rows.point[r, k]
 
 
 @kernel
-def remember(rows: Rows, near: float, walls: bool) -> None:
+def recall(sc: Scene, rows: Rows) -> None:
+    """Give every contact its memory back; new ones start with none.
+
+    Mostly every contact is the same row as in the last tick, and its memory lies where it should.
+    """
+    taken, row, now, moved = rows.old_taken, rows.old_row, rows.recalled, False
+    for o in range(rows.old_count[0]):
+        taken[o] = 0
+    for r in range(rows.tally[0]):
+        now[r] = NO_ROW
+        if rows.geom[r, 0] >= 0:
+            locate(sc, rows, r)
+            old = find_old(rows, r)
+            if old != NO_ROW:
+                taken[old] = 1
+                now[r] = row[old]
+        moved = moved or now[r] != r
+    if moved:
+        move_memories(rows)
+
+
+@kernel
+def move_memories(rows: Rows) -> None:
+    """Memories follow their contacts to other rows; a row without a past has none."""
+    memory, old_memory, count = rows.memory, rows.old_memory, rows.old_count[0]
+    for o in range(rows.old_row[count - 1] + 1 if count > 0 else 0):
+        for k in range(MEMORY):
+            old_memory[o, k] = memory[o, k]
+    for r in range(rows.tally[0]):
+        old = rows.recalled[r]
+        for k in range(MEMORY):
+            memory[r, k] = old_memory[old, k] if old != NO_ROW else 0.0
+
+
+@kernel
+def remember(rows: Rows, near: float) -> None:
     """Keep what the next tick will need to recognise the contacts that are as near as that."""
-    geom, local, normal, memory = rows.geom, rows.local, rows.normal, rows.memory
-    old_geom, old_local = rows.old_geom, rows.old_local
-    old_normal, old_memory = rows.old_normal, rows.old_memory
+    geom, local, normal = rows.geom, rows.local, rows.normal
+    old_geom, old_local, old_normal, old_row = (
+        rows.old_geom, rows.old_local, rows.old_normal, rows.old_row
+    )  # fmt: skip
     kept = 0
     for r in range(rows.tally[0]):
         if geom[r, 0] < 0 or rows.separation[r] > near:
             continue
+        old_row[kept] = r
         for side in range(2):
             old_geom[kept, side] = geom[r, side]
             for k in range(3):
                 old_local[kept, side, k] = local[r, side, k]
         for k in range(3):
             old_normal[kept, k] = normal[r, k]
-        copy_memory(memory, r, walls, old_memory, kept)
         kept += 1
     rows.old_count[0] = kept

@@ -260,15 +260,18 @@ class Rows(Struct):
     rub: np.ndarray  # (cap, 3) [N] friction force on the second body
     slide: np.ndarray  # (cap, 3) [m/s] sliding velocity of contacts that rub
     rubbing: np.ndarray  # (cap,) which rows those are
-    tangent: np.ndarray  # (cap, nv) their rows along the sliding, whitened
+    tangent: np.ndarray  # (cap, nv) rows along the sliding of those not on the held body, whitened
+    pressing: np.ndarray  # (cap,) [N s²/m²] their normal forces over the square of that direction
     memory: np.ndarray  # (cap, MEMORY) of the contact, see the constants below
     local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms, or the world's if static
     old_count: np.ndarray  # (1,) contacts of the last tick
+    old_row: np.ndarray  # (cap,) the rows that they were
     old_taken: np.ndarray  # (cap,) 1 = recognised in this tick
     old_geom: np.ndarray  # (cap, 2)
     old_local: np.ndarray  # (cap, 2, 3)
     old_normal: np.ndarray  # (cap, 3)
     old_memory: np.ndarray  # (cap, MEMORY)
+    recalled: np.ndarray  # (cap,) the row that a contact was in the last tick, or -1
     bound: np.ndarray  # (cap,) [m/s] of J q̇⁺ in rigid time stepping
     worst: np.ndarray  # (3,) least share left of K and B by a bound; ticks in which one acted
     worst_geom: np.ndarray  # (2,) where that was

@@ -372,7 +372,7 @@ def react(s: Servo) -> None:
     if mode == RIGID:
         call_stage(s.stages[STAGE_RIGID], s)
         if keeps_memory(s.parameters):
-            remember(s.rows, math.inf, s.parameters["wall"][0] != 0)
+            remember(s.rows, math.inf)
         return
     press_resting(s.scene, s.motion, s.rows, s.parameters)
     if s.parameters["friction"][0] != 0:
@@ -380,4 +380,4 @@ def react(s: Servo) -> None:
     if mode == IMPULSE:
         strike_colliding(s)
     if keeps_memory(s.parameters):
-        remember(s.rows, 0.0, s.parameters["wall"][0] != 0)
+        remember(s.rows, 0.0)

@@ -21,7 +21,7 @@ from detent.kernels.inertia import whiten_rows
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector, dot
 from detent.local.records import ACTIVE
-from detent.servo.records import MEMORY_FRICTION, MEMORY_WALL, Rows, Scene, Servo
+from detent.servo.records import MEMORY_FRICTION, MEMORY_WALL, Motion, Rows, Scene, Servo
 from detent.servo.sense import add_relative_row, add_wrench
 
 
@@ -54,9 +54,9 @@ def sliding_velocity(sc: Scene, rows: Rows, r: int, carried: bool) -> Vector:
 
 
 @kernel
-def sliding_direction(rows: Rows, r: int, velocity: Vector) -> Vector:
-    """A unit tangent: along the sliding, else along the bond, else any."""
-    normal, memory = rows.normal, rows.memory
+def sliding_direction(rows: Rows, r: int, velocity: Vector) -> tuple[Vector, float]:
+    """A tangent and its square: along the sliding, else along the bond, else any."""
+    memory = rows.memory
     x, y, z = velocity
     size = x * x + y * y + z * z
     if size < 1e-16:
@@ -64,9 +64,9 @@ def sliding_direction(rows: Rows, r: int, velocity: Vector) -> Vector:
         z = memory[r, MEMORY_FRICTION + 2]
         size = x * x + y * y + z * z
     if size < 1e-24:
-        return any_tangent(normal[r, 0], normal[r, 1], normal[r, 2])
-    scale = 1.0 / math.sqrt(size)
-    return scale * x, scale * y, scale * z
+        n = rows.normal
+        return any_tangent(n[r, 0], n[r, 1], n[r, 2]), 1.0
+    return (x, y, z), size
 
 
 @kernel
@@ -94,20 +94,61 @@ def let_go(rows: Rows, r: int) -> None:
 
 @kernel
 def find_rubbing(sc: Scene, rows: Rows, carried: bool) -> int:
-    """Contacts that are pressed, with their rows along the sliding; how many there are."""
-    count, force, friction = 0, rows.force, rows.friction
-    rubbing, tangent, slide = rows.rubbing, rows.tangent, rows.slide
+    """Contacts that are pressed, with their sliding velocities; how many there are."""
+    count, force, friction, rubbing, slide = 0, rows.force, rows.friction, rows.rubbing, rows.slide
     for r in range(rows.tally[0]):
         if force[r] <= 0.0 or friction[r] <= 0.0:
             let_go(rows, r)
             continue
-        v = sliding_velocity(sc, rows, r, carried)
-        slide[r, 0], slide[r, 1], slide[r, 2] = v
-        clear_vector(tangent[count])
-        add_relative_row(sc, rows, r, sliding_direction(rows, r, v), tangent[count])
+        slide[r, 0], slide[r, 1], slide[r, 2] = sliding_velocity(sc, rows, r, carried)
         rubbing[count] = r
         count += 1
     return count
+
+
+@kernel
+def held_mobility(mo: Motion, point: np.ndarray, r: int, t: Vector) -> float:
+    r"""Acceleration of the held body's point along t, per force along it.
+
+    .. math:: w^T \Lambda_h^{-1} w, \qquad w = (t, (p - h) \times t)
+    """
+    A, (x, y, z) = mo.mobility, t
+    rx, ry = point[r, 0] - mo.point[0], point[r, 1] - mo.point[1]
+    rz = point[r, 2] - mo.point[2]
+    mx, my, mz = 2.0 * (ry * z - rz * y), 2.0 * (rz * x - rx * z), 2.0 * (rx * y - ry * x)
+    fx = A[0, 0] * x + A[0, 1] * y + A[0, 2] * z + A[0, 3] * mx + A[0, 4] * my + A[0, 5] * mz
+    fy = A[1, 0] * x + A[1, 1] * y + A[1, 2] * z + A[1, 3] * mx + A[1, 4] * my + A[1, 5] * mz
+    fz = A[2, 0] * x + A[2, 1] * y + A[2, 2] * z + A[2, 3] * mx + A[2, 4] * my + A[2, 5] * mz
+    turned = mx * (A[3, 3] * mx + A[3, 4] * my + A[3, 5] * mz)
+    turned += my * (A[4, 3] * mx + A[4, 4] * my + A[4, 5] * mz)
+    turned += mz * (A[5, 3] * mx + A[5, 4] * my + A[5, 5] * mz)
+    return x * fx + y * fy + z * fz + 0.25 * turned
+
+
+@kernel
+def rubbing_load(sc: Scene, mo: Motion, rows: Rows, count: int) -> float:
+    """Σ f_n G_tt along the sliding: what bonds put on the bodies, per stiffness over f_n.
+
+    Most contacts are those of the held body, whose mobility is known.
+    """
+    load, others, body = 0.0, 0, rows.body
+    tangent, pressing, slide, held = rows.tangent, rows.pressing, rows.slide, sc.held_body
+    for i in range(count):
+        r = rows.rubbing[i]
+        v = (slide[r, 0], slide[r, 1], slide[r, 2])
+        direction, size = sliding_direction(rows, r, v)
+        pressed = rows.force[r] / size
+        if min(body[r, 0], body[r, 1]) < 0 and max(body[r, 0], body[r, 1]) == held:
+            load += pressed * held_mobility(mo, rows.point, r, direction)
+            continue
+        clear_vector(tangent[others])
+        add_relative_row(sc, rows, r, direction, tangent[others])
+        pressing[others] = pressed
+        others += 1
+    whiten_rows(mo.inertia, others, tangent)
+    for i in range(others):
+        load += pressing[i] * dot(tangent[i], tangent[i], sc.nv)
+    return load
 
 
 @kernel
@@ -177,17 +218,12 @@ def add_rubbing(sc: Scene, rows: Rows, count: int, side: int, out: np.ndarray) -
 def rub(s: Servo) -> None:
     """Stage: friction forces of all resting contacts into mo.penalty.
 
-    The gains of the bond are bounded by what the step can hold: the load of all contacts,
-    Σ f_n G_tt, is what the sum of their stiffnesses, each in proportion to its normal force,
-    puts on the bodies.
+    The gains of the bond are bounded by what the step can hold, with the load of all contacts:
+    each is as stiff as its normal force says.
     """
     sc, mo, rows = s.scene, s.motion, s.rows
     count = find_rubbing(sc, rows, s.local.counts[ACTIVE] != 0)
-    whiten_rows(mo.inertia, count, rows.tangent)
-    load = 0.0
-    for i in range(count):
-        mobility = dot(rows.tangent[i], rows.tangent[i], sc.nv)
-        load += rows.force[rows.rubbing[i]] * mobility
+    load = rubbing_load(sc, mo, rows, count)
     if load <= 0.0 or s.parameters["friction_kinetic"][0] <= 0.0:  # loops hold all, or it is ice
         for i in range(count):
             let_go(rows, rows.rubbing[i])

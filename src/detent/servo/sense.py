@@ -346,6 +346,6 @@ def sense(s: Servo) -> None:
     gather_contacts(s.scene, s.motion, s.rows, p)
     gather_limits(s.scene, s.rows, p)
     if keeps_memory(p):
-        recall(s.scene, s.rows, p["wall"][0] != 0)
+        recall(s.scene, s.rows)
     respond(s.scene, s.motion, s.rows, p)
     classify_groups(s.scene, s.rows, p["contact_mode"][0], p["step"][0])
