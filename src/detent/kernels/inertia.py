@@ -104,6 +104,8 @@ def kinetic_energy(M: Floats, inertia: Inertia, qd: Floats) -> float:
     rownnz, rowadr, colind = inertia.rownnz, inertia.rowadr, inertia.colind
     total = 0.0
     for k in range(inertia.nv):
+        if qd[k] == 0.0:
+            continue
         diagonal = rowadr[k] + rownnz[k] - 1
         s = 0.5 * M[diagonal] * qd[k]  # errata E5
         for a in range(rowadr[k], diagonal):
@@ -117,6 +119,8 @@ def _solve_transposed(inertia: Inertia, x: Floats) -> None:
     """``x`` becomes L⁻ᵀ x."""
     rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
     for k in range(inertia.nv - 1, -1, -1):
+        if x[k] == 0.0:  # mostly of a tree that has no part in this
+            continue
         for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
             x[colind[a]] -= LD[a] * x[k]
 
@@ -181,10 +185,21 @@ def whiten_rows(inertia: Inertia, m: int, N: Floats) -> None:
 
 
 @kernel
+def _any_moves(N: Floats, m: int, k: int) -> bool:
+    """Whether any of the first m rows moves dof k; none does if it is of another tree."""
+    for i in range(m):
+        if N[i, k] != 0.0:
+            return True
+    return False
+
+
+@kernel
 def whiten_open_rows(inertia: Inertia, m: int, N: Floats) -> None:
     """`whiten_open` of the first m rows of ``N`` together."""
     rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
     for k in range(inertia.nv - 1, -1, -1):
+        if not _any_moves(N, m, k):
+            continue
         for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
             j, factor = colind[a], LD[a]
             for i in range(m):

@@ -82,7 +82,7 @@ def update_hand_point(sc: Scene, mo: Motion) -> None:
     )
     for i in range(6):
         twist = 0.0
-        for j in range(sc.nv):
+        for j in range(sc.tool_first, sc.tool_end):
             mo.jac_white[i, j] = mo.jac[i, j]
             twist += mo.jac[i, j] * sc.qvel[j]
         mo.twist[i] = twist
@@ -90,7 +90,7 @@ def update_hand_point(sc: Scene, mo: Motion) -> None:
     for i in range(6):
         for k in range(i + 1):
             total = 0.0
-            for j in range(sc.nv):
+            for j in range(sc.tool_first, sc.tool_end):
                 total += mo.jac_white[i, j] * mo.jac_white[k, j]
             mo.mobility[i, k] = total
             mo.mobility[k, i] = total

@@ -234,6 +234,8 @@ class Scene(Struct):
     equality_trees: np.ndarray  # (n, 2) trees joined by loop closures
     tool_tree: int
     in_tool: np.ndarray  # (ntree,) 1 = of the tool: its tree, and those its loops close over
+    tool_first: int  # its first dof
+    tool_end: int  # the dof behind its last one; dofs of others may lie between
     held_body: int
     body_mass: np.ndarray
     body_inertia: np.ndarray

@@ -55,6 +55,7 @@ def make_scene(
     gravity_on = bool(np.any(model.opt.gravity)) and not (
         model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     )
+    tool_dofs = np.flatnonzero(np.isin(model.dof_treeid, list(world.trees)))
     return Scene(
         model=model._address,
         data=data._address,
@@ -135,6 +136,8 @@ def make_scene(
         equality_trees=joined_trees(model),
         tool_tree=world.tree,
         in_tool=np.isin(np.arange(model.ntree), list(world.trees)).astype(np.int64),
+        tool_first=int(tool_dofs.min(initial=model.nv)),
+        tool_end=int(tool_dofs.max(initial=-1)) + 1,
         held_body=world.held,
         body_mass=model.body_mass,
         body_inertia=model.body_inertia,
