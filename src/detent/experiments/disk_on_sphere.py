@@ -6,13 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
 from detent.hands import Constant, Guided
-from detent.mechanism.library import DAMPING, INERTIA, SPHERE, builtin
+from detent.mechanism.library import COIN, DAMPING, INERTIA, SPHERE, builtin
 from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save
 from detent.record.trace import Trace
 from detent.session import Session
@@ -21,6 +22,7 @@ RATE = 1000.0  # [Hz]
 GRIP = 2000.0  # [N/m] of the hand that leads the disk
 DEPTH = 0.024  # [m] how far the hand wants to be inside, or outside, of the sphere
 SHOWN = 20.0  # [s] of the figure
+MEAN = 0.1  # [s] over which noise is averaged in the figure
 TORQUE, SPIN_SECONDS = 0.02, 1.0  # [N·m, s] about the normal
 
 
@@ -158,11 +160,27 @@ def draw_sphere(trace: Trace, shown: dict[str, np.ndarray], compliance: float, p
         (axes[1, 0], 1e3 * shown["angle"], "angle between normals [mrad]", "Fig 11B", ORANGE),
         (axes[1, 1], shown["force"], "force along the normal [N]", "Fig 11C", GREEN),
     )  # fmt: skip
+    window = np.full(round(MEAN * RATE), 1.0 / round(MEAN * RATE))
     for ax, values, label, words, colour in parts:
-        ax.plot(trace["time"][early], values[early], color=colour, lw=0.7)
+        time = trace["time"][early]
+        ax.plot(time, values[early], color=colour, lw=0.5, alpha=0.3, label="every tick")
+        mean = np.convolve(values, window, "same")[early]
+        ax.plot(time[len(window) :], mean[len(window) :], color=colour, lw=1.2,
+                label=f"mean of {MEAN:g} s")  # fmt: skip
         ax.set(xlabel="time [s]", ylabel=label)
         ax.set_title(words, fontsize=9)
+    for ax in (axes[0, 1], axes[1, 0]):
+        ax.legend(fontsize=7, frameon=False, loc="upper right")
     return save(fig, path)
+
+
+def rim(place: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+    """(3, n) a disk and one radius of it, which shows how it turned."""
+    turn = np.zeros(9)
+    mujoco.mju_quat2Mat(turn, quaternion)
+    angle = np.linspace(0.0, 2.0 * np.pi, 40)
+    flat = COIN * np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)])
+    return place[:, None] + turn.reshape(3, 3) @ np.hstack([np.zeros((3, 1)), flat])
 
 
 def draw_ball(ax: Any, trace: Trace) -> None:
@@ -173,9 +191,10 @@ def draw_ball(ax: Any, trace: Trace) -> None:
     early = trace["time"] < SHOWN
     ax.plot(*(1e3 * trace["tool_position"][early]).T, color=BLUE, lw=1.2)
     second = np.nonzero(early)[0][:: round(RATE)]
-    w, x, y, z = trace["tool_quaternion"][second].T
-    ahead = np.stack([1 - 2 * (y**2 + z**2), 2 * (x * y + w * z), 2 * (x * z - w * y)])
-    ax.quiver(*(1e3 * trace["tool_position"][second]).T, *(12.0 * ahead), color=RED, lw=1.3)
+    for place, quaternion in zip(
+        trace["tool_position"][second], trace["tool_quaternion"][second], strict=True
+    ):
+        ax.plot(*(1e3 * rim(place, quaternion)), color=RED, lw=1.1)
     ax.set_box_aspect((1, 1, 1))
     ax.view_init(40, -60)
     for axis in "xyz":

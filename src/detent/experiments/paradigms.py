@@ -88,9 +88,10 @@ def compare(force: float = 50.0, light_force: float = 5.0, seed: int = 0) -> Res
     pulled = pull(display, Admittance(), force)
     stiff, hum = felt(pulled, force)
     runs = [felt(pull(LIGHT, spring(k), light_force), light_force) for k in STIFFNESSES]
-    quiet = [k for k, (_, h) in zip(STIFFNESSES, runs, strict=True) if h < QUIET]
-    best = max(quiet, default=0.0)
-    light = float(runs[list(STIFFNESSES).index(best)][0]) if quiet else 0.0
+    quiet = [h < QUIET for _, h in runs]
+    count = quiet.index(False) if False in quiet else len(quiet)  # all softer ones are quiet too
+    best = STIFFNESSES[count - 1] if count else 0.0
+    light = runs[count - 1][0] if count else 0.0
     light_trace = pull(LIGHT, spring(best), light_force)
     metrics = Metrics(
         admittance_stiffness=stiff,
@@ -143,18 +144,21 @@ def draw_paradigms(
     """Stiffness that each renders, and how the handle gives way."""
     fig, axes = figure(1, 3, (13, 4.2), "One constraint, two kinds of device (S2 I)")
     sweep, give, bars = axes[0]
-    hum = np.clip([1e3 * h for _, h in runs], 0.05, 1e5)
-    sweep.loglog(STIFFNESSES, hum, "o-", color=ORANGE, label="impedance device")
+    hum = np.minimum([1e3 * h for _, h in runs], 20.0)  # a servo that stopped hums for ever
+    sweep.plot(STIFFNESSES, hum, "o-", color=ORANGE, label="impedance device")
+    sweep.set_xscale("log")
+    sweep.set_yscale("symlog", linthresh=0.1)
+    sweep.set_ylim(-0.01, 30.0)
     sweep.axhline(1e3 * QUIET, color=BLACK, ls=":", lw=1, label="quiet below")
     sweep.axhline(1e3 * m["admittance_hum"], color=BLUE, lw=1, label="admittance display")
-    sweep.axvline(m["structure"], color=BLUE, ls="--", lw=1)
+    sweep.axvline(m["structure"], color=BLUE, ls="--", lw=1, label="… its structure")
     sweep.set(xlabel="stiffness of the constraint [N/m]", ylabel="hum of the handle [mm/s, rms]")
     colours = {"admittance": BLUE, "impedance": ORANGE}
     for (name, trace), force in zip(traces.items(), forces, strict=False):
         out = trace["device_position"] @ normal() - SPHERE
-        label = f"{name}, {force:.0f} N"
-        give.plot(trace["time"], 1e3 * out, color=colours[name], label=label, lw=1)
-    give.set(xlabel="time [s]", ylabel="handle gives way along the normal [mm]")
+        label = f"{name}, pulled with {force:.0f} N"
+        give.plot(trace["time"], 1e6 * out / force, color=colours[name], label=label, lw=1)
+    give.set(xlabel="time [s]", ylabel="handle gives way along the normal [µm/N]")
     values = [m["virtual_inertia"], m["admittance_inertia"], m["impedance_inertia"]]
     names = ["virtual disk", f"admittance\n({m['display_mass']:.0f} kg device)",
              f"impedance\n({m['device_mass']:.2f} kg device)"]  # fmt: skip
