@@ -39,6 +39,10 @@ def point(**changes: object) -> Mechanism:
         ({"constants": {m: 1.0, x: 2.0}}, "x is used for two things"),
         ({"coordinates": ("x", y)}, "'x' is not a SymPy Symbol"),
         ({"gravity": sp.Symbol("g") * y}, "the potential energy g\\*y has the symbol g"),
+        ({"kinetic_energy": m * (dx**2 + dy**2) + 3 * dx}, "is not quadratic in q̇"),
+        ({"kinetic_energy": m * (dx**2 + dy**2) + x}, "is not quadratic in q̇"),
+        ({"gravity": 1 / y}, "the potential energy 1/y is infinite at the start"),
+        ({"stops": (sp.sqrt(x - 2),)}, r"the stop sqrt\(x - 2\) is 1.41.*I at the start"),
     ],
 )
 def test_a_wrong_expression_is_named(changes: dict, text: str) -> None:
@@ -55,6 +59,7 @@ def test_a_wrong_expression_is_named(changes: dict, text: str) -> None:
         ({"parametrisation": ((sp.Symbol("z"),), (sp.Symbol("z"),))}, "of length 2"),
         ({"task": (sp.Symbol("a"),), "kinematics": ()}, "of length 1"),
         ({"coordinates": ()}, "at least one symbol"),
+        ({"constants": {m: "one"}}, "constant m = 'one' .* a finite number"),
     ],
 )
 def test_a_wrong_size_is_named(changes: dict, text: str) -> None:

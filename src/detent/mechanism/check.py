@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ def check_description(m: Mechanism) -> None:
             _check_free("the lead", expression, {time, *m.constants})
     if not 0.0 <= float(m.restitution) <= 1.0:
         raise ParameterError("restitution of stops", m.restitution, "between 0 and 1")
+    _check_energy(m)
+    _check_start(m)
 
 
 def _check_kinds(m: Mechanism) -> None:
@@ -80,10 +83,43 @@ def _check_symbols(m: Mechanism) -> None:
     for symbol in (*m.q, *m.task, *m.velocities, *m.z, *m.constants):
         if not isinstance(symbol, sp.Symbol):
             raise MechanismError("the symbol", repr(symbol), "is not a SymPy Symbol")
+    for symbol, value in m.constants.items():
+        try:
+            finite = math.isfinite(float(value))
+        except (TypeError, ValueError):
+            finite = False
+        if not finite:
+            raise ParameterError(f"constant {symbol}", value, "a finite number")
     names = [str(s) for s in (*m.q, *m.u, *m.task, *m.z, *m.constants)]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise MechanismError("the symbol", twice[0], "is used for two things")
+
+
+def _check_energy(m: Mechanism) -> None:
+    """Refuse a kinetic energy with parts that are not quadratic in the velocities."""
+    import sympy as sp
+
+    if m.kinetic_energy is None:
+        return
+    energy, rest = sp.sympify(m.kinetic_energy), dict.fromkeys(m.u, 0)
+    for part in (energy, *(energy.diff(v) for v in m.u)):
+        if sp.simplify(part.xreplace(rest)) != 0:
+            raise MechanismError("the kinetic energy", energy, "is not quadratic in q̇")
+
+
+def _check_start(m: Mechanism) -> None:
+    """Refuse an expression that has no value, or an infinite one, at the start."""
+    import sympy as sp
+
+    at_start: dict[Any, Any] = {c: sp.Float(float(value)) for c, value in m.constants.items()}
+    at_start |= {s: sp.Float(float(value)) for s, value in zip(m.q, m.start, strict=True)}
+    at_start |= {s: sp.sympify(e).xreplace(at_start) for s, e in zip(m.task, m.phi, strict=False)}
+    for what, expression in (*(("φ(q)", e) for e in m.kinematics), *_expressions(m)):
+        value = sp.sympify(expression).xreplace(at_start).evalf()
+        if not (value.is_real and value.is_finite):
+            said = value if value.is_finite else "infinite"
+            raise MechanismError(what, expression, f"is {said} at the start")
 
 
 def _check_sizes(m: Mechanism) -> None:
