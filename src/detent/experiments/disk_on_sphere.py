@@ -11,6 +11,7 @@ import numpy as np
 
 from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay
+from detent.experiments.manifold import constraint_errors
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
 from detent.hands import Constant, Guided
 from detent.mechanism.library import COIN, DAMPING, INERTIA, SPHERE, builtin
@@ -95,17 +96,19 @@ def slide(seconds: float = 60.0, force: float = 50.0, seed: int = 0) -> Result:
     deflection = force * float(display.compliance()[0])
     rest = pressed["time"] > 1.0
     handle = np.linalg.norm(pressed["device_position"][rest], axis=1) - SPHERE
+    errors = constraint_errors(builtin("disk-on-sphere"), trace)
+    lie_errors = constraint_errors(builtin("lie-disk-on-sphere"), lie)
     spin, free = spin_up()
     metrics = Metrics(
         seconds=seconds,
-        holonomic_error=float(trace["closure"].max()),
-        holonomic_error_projected=float(lie["closure"].max()),
-        forbidden_rate=float(max(trace["forbidden_rate"].max(), lie["forbidden_rate"].max())),
+        holonomic_error=errors[0],
+        holonomic_error_projected=lie_errors[0],
+        forbidden_rate=max(errors[1], lie_errors[1]),
         largest_force=float(np.abs(shown["force"]).max()),
         radial_error=float(np.abs(shown["radial"]).max()),
         angle_error=float(np.abs(shown["angle"]).max()),
         force=force,
-        pressed_reference=float(pressed["closure"].max()),
+        pressed_reference=constraint_errors(builtin("disk-on-sphere"), pressed)[0],
         pressed_radial=float(np.abs(still["radial"]).max()),
         pressed_handle=float(handle.mean()),
         deflection=deflection,

@@ -10,6 +10,7 @@ import numpy as np
 
 from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay
+from detent.experiments.manifold import constraint_errors
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
 from detent.hands import Guided, Playback
 from detent.mechanism.library import CIRCLE, builtin
@@ -106,6 +107,7 @@ def circle(speed: float = 0.3, held: float = 3.5, free: float = 8.0, seed: int =
     silent = AdmittanceDisplay(seed=seed, noise=(0.0, 0.0))  # noise pushes, a little, both ways
     still, release = lead_and_release(silent, speed, held, free)
     long = session(RATE, AdmittanceDisplay(seed=seed)).run(60.0, around(speed, 60.0))
+    errors = constraint_errors(builtin("two-link-circle"), long)
     after, noisy = released(still, release), released(trace, let_go)
     falls, noisy_falls = np.diff(after["total"]), np.diff(noisy["total"])
     turns = np.nonzero(np.diff(np.sign(after["base_rate"])))[0]
@@ -114,8 +116,8 @@ def circle(speed: float = 0.3, held: float = 3.5, free: float = 8.0, seed: int =
     along, radial = errors_on_circle(trace)
     coarse, fine = drift(500.0), drift(1000.0)
     metrics = Metrics(
-        holonomic_error=float(long["closure"].max()),
-        forbidden_rate=float(long["forbidden_rate"].max()),
+        holonomic_error=errors[0],
+        forbidden_rate=errors[1],
         largest_rise=float(falls.max()),
         rises_with_noise=float((noisy_falls > 0.0).mean()),
         largest_rise_with_noise=float(noisy_falls.max()),
