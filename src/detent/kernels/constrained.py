@@ -51,6 +51,7 @@ class Mechanics(Struct):
     dynamics: int  # addresses of the derived stages
     chart: int
     observe: int
+    advance: int  # and of the one that is compiled for its sizes
     q: np.ndarray  # (nq,)
     u: np.ndarray  # (nv,)
     z: np.ndarray  # (nz,) parameters of the manifold, where there is ψ
@@ -146,8 +147,9 @@ def make_mechanics(
     layout = {field: _layout(rows) for field, rows in columns.items()}
     entries = {field: len(colind) for field, (_, _, colind) in layout.items()}
     return Mechanics(
-        dynamics=0, chart=0, observe=0, q=a(nq), u=a(nv), z=a(nz), w=a(nz), c=a(sizes["nc"]),
-        plain=plain, turns=turns, identity=a(1, np.int64), integrator=a(1, np.int64), step=a(1),
+        dynamics=0, chart=0, observe=0, advance=0, q=a(nq), u=a(nv), z=a(nz), w=a(nz),
+        c=a(sizes["nc"]), plain=plain, turns=turns, identity=a(1, np.int64),
+        integrator=a(1, np.int64), step=a(1),
         M=a(entries["M"]), bias=a(nv), load=a(nv), A=a((rows, nv)), drift=a(rows),
         h=a(sizes["holonomic"]), position=a(3), rotation=np.eye(3), J=a((6, nv)), J_drift=a(6),
         J_gram=a(entries["J_gram"]), phi=a(sizes["phi"]), J_phi=a((sizes["phi"], nv)),
@@ -452,6 +454,9 @@ def go_to(me: Mechanics, slope: np.ndarray, step: float) -> None:
 @kernel
 def advance(me: Mechanics) -> None:
     """Stage: integrate over a step under the sensed wrench, from an evaluation that is there.
+
+    It evaluates three times more, which is half of a tick: so it is compiled for the sizes of
+    the mechanism.
 
     By default Runge and Kutta's four stages, in exponential coordinates for orientations
     [MK98]; TAYLOR is S2 Alg. 1, line 11, to the letter.

@@ -101,7 +101,7 @@ class AdmitServo(Struct):
 
 
 # Places of `AdmitServo.stages`; that of the tick is `records.STAGE_TICK`, as in other servos.
-STAGE_SETTLE, STAGE_ACT, STAGE_ADVANCE, STAGE_NOTE = range(4)
+STAGE_SETTLE, STAGE_ACT, STAGE_NOTE = range(3)
 
 
 @kernel
@@ -251,5 +251,5 @@ def admit(s: AdmitServo) -> None:
         s.ring["device_wrench"][index, i] = de.wrench[i]
     move_display(di, de, ck, p)
     if ck.counts[FAULT] == NO_FAULT:
-        call_stage(s.stages[STAGE_ADVANCE], me)
+        call_stage(me.advance, me)
     ck.counts[TICKS] += 1
