@@ -44,7 +44,8 @@ def settled(m: Mechanism, q: Any, u: Any, wrench: Any = (0,) * 6) -> Mechanics:
         run_stage(me.chart, me)
         x = me.q if me.identity[0] else me.phi
         me.z[:] += np.linalg.lstsq(me.J_psi, x - me.psi, rcond=None)[0]
-        me.w[:] = np.linalg.lstsq(me.J_psi, me.J_phi @ me.u, rcond=None)[0]
+        speed = me.u if me.identity[0] else me.J_phi @ me.u
+        me.w[:] = np.linalg.lstsq(me.J_psi, speed, rcond=None)[0]
     run_stage(servo.stages[STAGE_SETTLE], me)
     me.hand[:] = wrench
     run_stage(servo.stages[STAGE_ACT], me)

@@ -16,7 +16,7 @@ from detent.devices.admittance import AdmittanceDisplay
 from detent.devices.protocol import ImpedanceDevice
 from detent.errors import MechanismError
 from detent.hands import Hand, Playback
-from detent.kernels.constrained import RUNGE_KUTTA, Mechanics, make_mechanics
+from detent.kernels.constrained import RUNGE_KUTTA, Mechanics, advance, make_mechanics
 from detent.kernels.stages import run_stage, stage_address
 from detent.mechanism.build import build, mark_built
 from detent.mechanism.mechanism import Mechanism, Orientation
@@ -108,7 +108,7 @@ def _mechanics(m: Mechanism, module: ModuleType) -> Mechanics:
             plain.append((a, b))
             a, b = a + 1, b + 1
     places = [np.array(p, np.int64).reshape(-1, 2) for p in (plain, turns)]
-    me = make_mechanics(module.SIZES, *places)
+    me = make_mechanics(module.SIZES, module.COLUMNS, *places)
     me.c[:] = list(m.constants.values())
     me.q[:] = m.start
     me.u[:] = m.start_velocity or 0.0
@@ -123,13 +123,17 @@ def _mechanics(m: Mechanism, module: ModuleType) -> Mechanics:
     ]
     fields = {name: getattr(me, name) for name in Mechanics.__annotations__}
     fields["springs"] = np.array(springs, float).reshape(-1, 9)
-    fields["dynamics"] = stage_address(module.dynamics, me)
-    fields["chart"] = stage_address(module.chart, me)
-    fields["observe"] = stage_address(module.observe, me)
-    out = Mechanics(**fields)
+    out = Mechanics(**(fields | _addresses(Mechanics(**fields), module)))
     if m.parametrisation is not None:
         _find_parameters(m, out)
     return out
+
+
+def _addresses(me: Mechanics, module: ModuleType) -> dict[str, int]:
+    """Of all that is compiled for a mechanism."""
+    derived = ("dynamics", "chart", "observe")
+    out = {name: stage_address(getattr(module, name), me) for name in derived}
+    return out | {"advance": stage_address(advance, me, sized=True)}
 
 
 def _find_parameters(m: Mechanism, me: Mechanics) -> None:
@@ -143,7 +147,8 @@ def _find_parameters(m: Mechanism, me: Mechanics) -> None:
         if np.abs(step).max(initial=0.0) < 1e-14:
             break
     run_stage(me.chart, me)
-    me.w[:] = np.linalg.lstsq(me.J_psi, me.J_phi @ me.u, rcond=None)[0]
+    speed = me.u if me.identity[0] else me.J_phi @ me.u
+    me.w[:] = np.linalg.lstsq(me.J_psi, speed, rcond=None)[0]
     off = (me.q if me.identity[0] else me.phi) - me.psi
     worst = int(np.abs(off).argmax())
     if not abs(off[worst]) < SATISFIED:
@@ -192,9 +197,9 @@ def _check_rank(what: str, names: Any, rows: np.ndarray, wanted: int, problem: s
 
 def dense_inertia(me: Mechanics) -> np.ndarray:
     """M as a full matrix."""
-    n = len(me.u)
+    n, inertia = len(me.u), me.inertia
     out = np.zeros((n, n))
-    out[np.tril_indices(n)] = me.M
+    out[np.repeat(np.arange(n), inertia.rownnz), inertia.colind] = me.M
     return out + np.tril(out, -1).T
 
 
@@ -405,7 +410,8 @@ def blank_servo() -> AdmitServo:
     names = ("nq", "nv", "nz", "nc", "rows", "holonomic", "phi", "psi", "stops", "energies")
     sizes = dict.fromkeys((*names, "bodies", "track"), 0) | {"nq": 1, "nv": 1}
     places = np.zeros((1, 2), np.int64), np.zeros((0, 2), np.int64)
-    me = make_mechanics(sizes, *places)
+    columns = {"M": [[0]], "psi_gram": [], "J_gram": [[0]]}
+    me = make_mechanics(sizes, columns, *places)
     p = np.zeros(1, records.PARAMETERS)
     return make_servo(
         me, make_display(), blank_device(), p, np.zeros(7), np.zeros((0, 6)), 1, [], 1

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from detent.kernels.inertia import (
+    add_momentum,
     factor_inertia,
     make_inertia,
     respond_to,
@@ -76,6 +77,13 @@ def test_response_is_mujocos(inertia: Scene) -> None:
     respond_to(inertia.factor, ours)
     np.testing.assert_allclose(ours, theirs[0], rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(inertia.dense @ ours, y[0], atol=1e-11)
+
+
+def test_momentum_is_added_to_what_is_there(inertia: Scene) -> None:
+    qd, there = np.random.default_rng(4).normal(size=(2, inertia.nv))
+    found = there.copy()
+    add_momentum(inertia.data.M, inertia.factor, qd, found)
+    np.testing.assert_allclose(found, there + inertia.dense @ qd, atol=1e-11)
 
 
 def test_whitening_makes_the_inertia_the_identity(inertia: Scene) -> None:

@@ -14,10 +14,16 @@ from detent.kernels.inertia import (
     factor_inertia,
     make_inertia,
     respond_to,
+    whiten_open,
     whiten_rows,
 )
 from detent.kernels.jit import JIT_ENABLED
-from detent.kernels.loops import close_alike, close_loops, closed_acceleration
+from detent.kernels.loops import (
+    close_alike,
+    close_loops,
+    closed_acceleration,
+    closure_multipliers,
+)
 from kernels.test_linalg import random_spd
 
 MANY = 1000 if JIT_ENABLED else 20
@@ -108,6 +114,29 @@ def test_closures_accelerate_as_wanted(loops: list[Loop]) -> None:
         np.testing.assert_allclose(found, expected, atol=1e-8 * np.linalg.norm(expected))
 
 
+def test_multipliers_make_up_the_torque_of_the_closures(loops: list[Loop]) -> None:
+    rng = np.random.default_rng(9)
+    for case in loops:
+        torque = case.W.T @ rng.normal(size=len(case.W))
+        found = np.full(len(case.W), np.nan)
+        closure_multipliers(case.inertia, torque.copy(), np.zeros(len(case.W)), found)
+        assert np.count_nonzero(found) <= case.rank
+        limit = 1e-8 * np.linalg.norm(torque)
+        np.testing.assert_allclose(case.W.T @ found, torque, atol=limit)
+
+
+def test_rows_of_Q_are_orthonormal_and_make_up_the_kept_closures(loops: list[Loop]) -> None:
+    for case in loops:
+        kept, Q = case.inertia.kept[: case.rank], case.inertia.Q[: case.rank]
+        np.testing.assert_allclose(Q @ Q.T, np.eye(case.rank), atol=1e-12)
+        white = case.W[kept].copy()
+        for row in white:
+            whiten_open(case.inertia, row)
+        R = np.tril(case.inertia.R[kept][:, : case.rank])
+        scale = case.inertia.scale[kept, None]
+        np.testing.assert_allclose(R @ Q, scale * white, atol=1e-12)
+
+
 def test_a_hit_leaves_the_loop_closed_and_e_1_its_energy(loops: list[Loop]) -> None:
     rng = np.random.default_rng(7)
     for case in loops:
@@ -134,7 +163,7 @@ def test_closing_alike_nearby_solves_the_same_system(loops: list[Loop]) -> None:
         T = np.eye(n) + 1e-3 * rng.normal(size=(n, n))  # keeps what depends on what
         near = case._replace(W=case.W @ T, D=T.T @ case.D @ T)
         assert factor_inertia(near.D[np.tril_indices(n)], near.inertia)
-        close_alike(near.inertia, len(near.W), near.W.copy())
+        close_alike(near.inertia, len(near.W), near.W.copy(), np.zeros(len(near.W)))
         torque, wanted = rng.normal(size=n), near.W @ rng.normal(size=n)
         found = torque.copy()
         closed_acceleration(near.inertia, wanted, np.zeros(len(near.W)), found)

@@ -8,6 +8,8 @@ import pytest
 import sympy as sp
 
 from detent.admission import dense_inertia
+from detent.kernels.constrained import find_multipliers
+from detent.kernels.stages import run_stage
 from detent.mechanism.library import (
     BASE,
     CIRCLE,
@@ -134,13 +136,30 @@ def test_rates_of_rows_and_jacobians_agree_with_finite_differences(name: str) ->
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
+def test_gram_matrices_are_those_of_the_jacobians(name: str) -> None:
+    m = builtin(name)
+    me = evaluated(m, *random_state(name))
+    me.z[:] = RNG.uniform(-1.0, 1.0, len(me.z))
+    run_stage(me.chart, me)
+    for J, entries, metric in (
+        (me.J, me.J_gram, me.J_metric),
+        (me.J_psi, me.psi_gram, me.psi_metric),
+    ):
+        stored = np.zeros((J.shape[1], J.shape[1]))
+        stored[np.repeat(np.arange(len(stored)), metric.rownnz), metric.colind] = entries
+        np.testing.assert_allclose(stored, np.tril(J.T @ J), atol=EXACT)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_accelerations_and_multipliers_solve_the_kkt_system(name: str) -> None:
     m = builtin(name)
     for _ in range(5):
         me = settled(m, m.start, RNG.uniform(-1.0, 1.0, len(m.u)), wrench := RNG.normal(size=6))
-        rate, _ = kkt(me, m, wrench)
+        rate, multipliers = kkt(me, m, wrench)
         np.testing.assert_allclose(me.rate, rate, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(me.A @ me.rate, -me.drift, atol=1e-10)
+        find_multipliers(me)
+        np.testing.assert_allclose(me.multipliers, multipliers, rtol=1e-9, atol=1e-9)
 
 
 def mujoco_acceleration(xml: str, q: np.ndarray, u: np.ndarray, push: dict) -> np.ndarray:

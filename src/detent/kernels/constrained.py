@@ -17,14 +17,16 @@ import numpy as np
 
 from detent.kernels.inertia import (
     Inertia,
+    add_momentum,
     factor_inertia,
+    kinetic_energy,
     make_inertia,
     project_on_closures,
+    respond_to,
     unwhiten,
     whiten_velocity,
 )
 from detent.kernels.jit import kernel
-from detent.kernels.linalg import cholesky_factor, cholesky_solve
 from detent.kernels.loops import (
     close_alike,
     close_loops,
@@ -49,6 +51,7 @@ class Mechanics(Struct):
     dynamics: int  # addresses of the derived stages
     chart: int
     observe: int
+    advance: int  # and of the one that is compiled for its sizes
     q: np.ndarray  # (nq,)
     u: np.ndarray  # (nv,)
     z: np.ndarray  # (nz,) parameters of the manifold, where there is ψ
@@ -60,7 +63,7 @@ class Mechanics(Struct):
     integrator: np.ndarray  # (1,)
     step: np.ndarray  # (1,) [s]
     # written by the derived stages
-    M: np.ndarray  # lower triangle, row by row
+    M: np.ndarray  # lower triangle, row by row, in the layout of `inertia`
     bias: np.ndarray  # (nv,) C u
     load: np.ndarray  # (nv,) springs, dampers, gravity
     A: np.ndarray  # (rows, nv)
@@ -70,11 +73,13 @@ class Mechanics(Struct):
     rotation: np.ndarray  # (3, 3)
     J: np.ndarray  # (6, nv)
     J_drift: np.ndarray  # (6,)
+    J_gram: np.ndarray  # Jᵀ J, in the layout of `J_metric`
     phi: np.ndarray  # (x,)
     J_phi: np.ndarray  # (x, nv)
     phi_drift: np.ndarray  # (x,)
     psi: np.ndarray  # (x,)
     J_psi: np.ndarray  # (x, nz)
+    psi_gram: np.ndarray  # (∂ψ/∂z)ᵀ ∂ψ/∂z, in the layout of `psi_metric`
     psi_drift: np.ndarray  # (x,)
     stop: np.ndarray  # (stops,)
     G: np.ndarray  # (stops, nv)
@@ -104,6 +109,8 @@ class Mechanics(Struct):
     # scratch
     inertia: Inertia
     task: Inertia  # the same, closed by the rows of ∂φ/∂q
+    J_metric: Inertia  # factors of the Gram matrices
+    psi_metric: Inertia
     row: np.ndarray  # (rows + stops, nv)
     wanted: np.ndarray  # (rows + stops,)
     back: np.ndarray  # (rows + stops,) way back to the manifold
@@ -111,8 +118,7 @@ class Mechanics(Struct):
     covered: np.ndarray
     x_row: np.ndarray  # (x, nv)
     x_wanted: np.ndarray  # (x,)
-    x_scratch: np.ndarray  # (2, x)
-    gram: np.ndarray  # (2, nz, nz)
+    x_speed: np.ndarray  # (x,)
     torque: np.ndarray  # (2, nv)
     turn: np.ndarray  # (3,)
     base: np.ndarray  # (nq,) at the start of a step
@@ -128,29 +134,38 @@ class Mechanics(Struct):
     white: np.ndarray  # (2, nv)
 
 
-def make_mechanics(sizes: dict[str, int], plain: np.ndarray, turns: np.ndarray) -> Mechanics:
+def make_mechanics(
+    sizes: dict[str, int],
+    columns: dict[str, list[list[int]]],
+    plain: np.ndarray,
+    turns: np.ndarray,
+) -> Mechanics:
     """Room for a mechanism of these sizes; addresses and values come later."""
     nq, nv, nz, rows, stops = (sizes[k] for k in ("nq", "nv", "nz", "rows", "stops"))
-    nx, all_rows, wide = sizes["phi"], rows + stops, max(nv, nz)
+    nx, all_rows, wide = sizes["psi"], rows + stops, max(nv, nz)
     a = np.zeros
-    layout = _dense_layout(nv)
+    layout = {field: _layout(rows) for field, rows in columns.items()}
+    entries = {field: len(colind) for field, (_, _, colind) in layout.items()}
     return Mechanics(
-        dynamics=0, chart=0, observe=0, q=a(nq), u=a(nv), z=a(nz), w=a(nz), c=a(sizes["nc"]),
-        plain=plain, turns=turns, identity=a(1, np.int64), integrator=a(1, np.int64), step=a(1),
-        M=a(nv * (nv + 1) // 2), bias=a(nv), load=a(nv), A=a((rows, nv)), drift=a(rows),
+        dynamics=0, chart=0, observe=0, advance=0, q=a(nq), u=a(nv), z=a(nz), w=a(nz),
+        c=a(sizes["nc"]), plain=plain, turns=turns, identity=a(1, np.int64),
+        integrator=a(1, np.int64), step=a(1),
+        M=a(entries["M"]), bias=a(nv), load=a(nv), A=a((rows, nv)), drift=a(rows),
         h=a(sizes["holonomic"]), position=a(3), rotation=np.eye(3), J=a((6, nv)), J_drift=a(6),
-        phi=a(nx), J_phi=a((nx, nv)), phi_drift=a(nx), psi=a(sizes["psi"]),
-        J_psi=a((sizes["psi"], nz)), psi_drift=a(sizes["psi"]), stop=a(stops), G=a((stops, nv)),
+        J_gram=a(entries["J_gram"]), phi=a(sizes["phi"]), J_phi=a((sizes["phi"], nv)),
+        phi_drift=a(sizes["phi"]), psi=a(nx), J_psi=a((nx, nz)), psi_gram=a(entries["psi_gram"]),
+        psi_drift=a(nx), stop=a(stops), G=a((stops, nv)),
         stop_drift=a(stops), potential=a(1), energies=a(sizes["energies"]), track=a(3),
         body_position=a((sizes["bodies"], 3)), body_rotation=a((sizes["bodies"], 3, 3)),
         hand=a(6), springs=a((0, 9)), dampers=a(2), wrench=a(6), energy=a(2),
         quaternion=np.array([1.0, 0.0, 0.0, 0.0]), twist=a(6), acceleration=a(6), rate=a(nv),
         z_rate=a(nz), multipliers=a(all_rows), active=a(stops, np.int64), held=a(stops),
-        restitution=a(1), struck=a(1), inertia=make_inertia(*layout, all_rows),
-        task=make_inertia(*layout, nx), row=a((all_rows, nv)),
+        restitution=a(1), struck=a(1), inertia=make_inertia(*layout["M"], all_rows),
+        task=make_inertia(*layout["M"], nx), J_metric=make_inertia(*layout["J_gram"]),
+        psi_metric=make_inertia(*layout["psi_gram"]), row=a((all_rows, nv)),
         wanted=a(all_rows), back=a(all_rows), rates=a(max(all_rows, nx)),
         covered=a(max(all_rows, nx)),
-        x_row=a((nx, nv)), x_wanted=a(nx), x_scratch=a((2, max(nx, nz))), gram=a((2, nz, nz)),
+        x_row=a((nx, nv)), x_wanted=a(nx), x_speed=a(nx),
         torque=a((2, nv)), turn=a(3), base=a(nq), start=a((3, wide)), slope=a((4, wide)),
         total=a((4, wide)), xi=a(nv), pushed=projection_work(max(stops, 1), nv),
         stop_row=a((stops, nv)), stop_bound=a(stops), stop_push=a(stops),
@@ -158,11 +173,11 @@ def make_mechanics(sizes: dict[str, int], plain: np.ndarray, turns: np.ndarray) 
     )  # fmt: skip
 
 
-def _dense_layout(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The lower triangle of a full matrix in MuJoCo's layout."""
-    rownnz = np.arange(1, n + 1, dtype=np.int32)
+def _layout(columns: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The columns of each row of a symmetric matrix in MuJoCo's layout."""
+    rownnz = np.array([len(row) for row in columns], np.int32)
     rowadr = (np.cumsum(rownnz) - rownnz).astype(np.int32)
-    colind = np.concatenate([np.arange(k, dtype=np.int32) for k in rownnz])
+    colind = np.array([j for row in columns for j in row], np.int32)
     return rownnz, rowadr, colind
 
 
@@ -177,24 +192,21 @@ def retract(me: Mechanics, base: np.ndarray, xi: np.ndarray, out: np.ndarray) ->
 
 
 @kernel
+def task_rates(me: Mechanics, v: np.ndarray, out: np.ndarray) -> None:
+    """out = ∂φ/∂q v: v itself where x = q."""
+    for i in range(out.shape[0]):
+        out[i] = v[i] if me.identity[0] != 0 else dot(me.J_phi[i], v, v.shape[0])
+
+
+@kernel
 def chart_rates(me: Mechanics, x: np.ndarray, out: np.ndarray) -> None:
-    r"""out = (∂ψ/∂z)† x by the normal equations (S2 eq. 16)."""
-    n, nx = me.z.shape[0], me.psi.shape[0]
-    right = me.x_scratch[1]
-    for i in range(n):
+    r"""out = (∂ψ/∂z)† x by the normal equations (S2 eq. 16), factored in `evaluate`."""
+    for i in range(out.shape[0]):
         s = 0.0
-        for k in range(nx):
+        for k in range(x.shape[0]):
             s += me.J_psi[k, i] * x[k]
-        right[i] = s
-        for j in range(i + 1):
-            s = 0.0
-            for k in range(nx):
-                s += me.J_psi[k, i] * me.J_psi[k, j]
-            me.gram[0, i, j] = s
-    cholesky_factor(me.gram[0], n, me.gram[1])
-    cholesky_solve(me.gram[1], n, right, right)
-    for i in range(n):
-        out[i] = right[i]
+        out[i] = s
+    respond_to(me.psi_metric, out)
 
 
 @kernel
@@ -203,6 +215,7 @@ def evaluate(me: Mechanics) -> None:
     nz = me.z.shape[0]
     if nz > 0:
         call_stage(me.chart, me)
+        factor_inertia(me.psi_gram, me.psi_metric)
         if me.identity[0] != 0:  # S2 Alg. 1, lines 12 and 14
             for i in range(me.psi.shape[0]):
                 me.q[i] = me.psi[i]
@@ -219,7 +232,7 @@ def follow_chart(me: Mechanics) -> float:
     """
     nx, nz, nv = me.psi.shape[0], me.z.shape[0], me.u.shape[0]
     most = 0.0
-    error, speed = me.x_wanted, me.x_scratch[0]
+    error, speed = me.x_wanted, me.x_speed
     for i in range(nx):
         error[i] = me.psi[i] - me.phi[i]
         most = max(most, abs(error[i]))
@@ -258,7 +271,7 @@ def restrict(me: Mechanics, with_stops: bool, alike: bool) -> None:
                 me.wanted[n] = me.held[i] - me.stop_drift[i]
                 n += 1
     if alike:
-        close_alike(me.inertia, n, me.row)
+        close_alike(me.inertia, n, me.row, me.covered)
     else:
         close_loops(me.inertia, n, me.row, me.covered)
 
@@ -339,10 +352,8 @@ def forbid(me: Mechanics) -> None:
 def follow_velocity(me: Mechanics) -> None:
     """ż as u says (S2 eq. 14-16, one derivative lower)."""
     if me.z.shape[0] > 0:
-        speed = me.x_scratch[0]
-        for i in range(me.psi.shape[0]):
-            speed[i] = dot(me.J_phi[i], me.u, me.u.shape[0])
-        chart_rates(me, speed, me.w)
+        task_rates(me, me.u, me.x_speed)
+        chart_rates(me, me.x_speed, me.w)
 
 
 @kernel
@@ -352,14 +363,7 @@ def see_handle(me: Mechanics) -> None:
     matrix_quaternion(me.rotation, me.quaternion)
     for i in range(6):
         me.twist[i] = dot(me.J[i], me.u, nv)
-    total, a = 0.0, 0
-    for i in range(nv):
-        for j in range(i):
-            total += me.M[a] * me.u[i] * me.u[j]
-            a += 1
-        total += 0.5 * me.M[a] * me.u[i] * me.u[i]
-        a += 1
-    me.energy[0] = total
+    me.energy[0] = kinetic_energy(me.M, me.inertia, me.u)
 
 
 @kernel
@@ -388,32 +392,26 @@ def add_forces(me: Mechanics, out: np.ndarray) -> None:
 @kernel
 def accelerate(me: Mechanics) -> None:
     """u̇ and z̈ of the present evaluation (S2 eq. 13, 14 and 16)."""
-    nv = me.u.shape[0]
     add_forces(me, me.torque[0])
     copy_vector(me.torque[0], me.rate)
     closed_acceleration(me.inertia, me.wanted, me.rates, me.rate)
     if me.z.shape[0] > 0:
         x = me.x_wanted
+        task_rates(me, me.rate, x)
+        for i in range(me.phi.shape[0]):
+            x[i] += me.phi_drift[i]
         for i in range(me.psi.shape[0]):
-            x[i] = dot(me.J_phi[i], me.rate, nv) + me.phi_drift[i] - me.psi_drift[i]
+            x[i] -= me.psi_drift[i]
         chart_rates(me, x, me.z_rate)
 
 
 @kernel
 def find_multipliers(me: Mechanics) -> None:
     r"""λ of constraints and stops (S2 eq. 11): Aᵀλ = M u̇ + C u − τ."""
-    nv, a = me.u.shape[0], 0
     out = me.torque[1]
-    for i in range(nv):
-        out[i] = -me.torque[0][i]
-    for i in range(nv):
-        for j in range(i + 1):
-            out[i] += me.M[a] * me.rate[j]
-            if i != j:
-                out[j] += me.M[a] * me.rate[i]
-            a += 1
-    for i in range(me.multipliers.shape[0]):
-        me.multipliers[i] = 0.0
+    for i in range(me.u.shape[0]):
+        out[i] = -me.torque[0, i]
+    add_momentum(me.M, me.inertia, me.rate, out)
     copy_vector(out, me.xi)
     closure_multipliers(me.inertia, me.xi, me.rates, me.multipliers)
 
@@ -456,6 +454,9 @@ def go_to(me: Mechanics, slope: np.ndarray, step: float) -> None:
 @kernel
 def advance(me: Mechanics) -> None:
     """Stage: integrate over a step under the sensed wrench, from an evaluation that is there.
+
+    It evaluates three times more, which is half of a tick: so it is compiled for the sizes of
+    the mechanism.
 
     By default Runge and Kutta's four stages, in exponential coordinates for orientations
     [MK98]; TAYLOR is S2 Alg. 1, line 11, to the letter.

@@ -30,6 +30,7 @@ from detent.kernels.struct import Struct
 class Inertia(Struct):
     """A factored inertia, and the closures that restrict it."""
 
+    sizes = ("nv",)
     nv: int
     rownnz: Ints  # MuJoCo's layout
     rowadr: Ints
@@ -39,7 +40,7 @@ class Inertia(Struct):
     root: Floats  # [nv] its square root
     closed: Indices  # [1] how many rows of Q
     Q: Floats  # [closures, nv] whitened, orthonormal
-    R: Floats  # [closures, closures] lower: the kept closures in terms of Q
+    R: Floats  # [closures, closures] the rows of kept closures in terms of Q
     kept: Indices  # [closures] which closures those are
     scale: Floats  # [closures] what made their whitened rows unit rows
 
@@ -112,6 +113,19 @@ def kinetic_energy(M: Floats, inertia: Inertia, qd: Floats) -> float:
             s += M[a] * qd[colind[a]]
         total += s * qd[k]
     return total
+
+
+@kernel
+def add_momentum(M: Floats, inertia: Inertia, qd: Floats, out: Floats) -> None:
+    r"""The momentum, or the force behind an acceleration: ``out`` :math:`+= D \dot q`."""
+    rownnz, rowadr, colind = inertia.rownnz, inertia.rowadr, inertia.colind
+    for k in range(inertia.nv):
+        diagonal = rowadr[k] + rownnz[k] - 1
+        s = M[diagonal] * qd[k]
+        for a in range(rowadr[k], diagonal):
+            s += M[a] * qd[colind[a]]
+            out[colind[a]] += M[a] * qd[k]
+        out[k] += s
 
 
 @kernel

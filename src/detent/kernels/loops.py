@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from detent.kernels.inertia import Inertia, unwhiten, whiten, whiten_open, whiten_open_rows
+from detent.kernels.inertia import Inertia, unwhiten, whiten_open, whiten_open_rows
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
 
@@ -28,28 +28,50 @@ DEPENDENT = 1e-3
 
 
 @kernel
-def _reduce(inertia: Inertia, rank: int, row: Floats, out: Floats) -> float:
-    """Take from a unit row its part along Q; what is left of its length.
+def _take_along(inertia: Inertia, i: int, row: Floats) -> float:
+    """Take from a row its part along one of Q; how long that was."""
+    s = 0.0
+    for k in range(inertia.nv):
+        s += inertia.Q[i, k] * row[k]
+    for k in range(inertia.nv):
+        row[k] -= s * inertia.Q[i, k]
+    return s
 
-    A second time if less than half is left, for round-off.
+
+@kernel
+def _squared(inertia: Inertia, row: Floats) -> float:
+    """The squared length of a whitened row."""
+    s = 0.0
+    for k in range(inertia.nv):
+        s += row[k] * row[k]
+    return s
+
+
+@kernel
+def _length_left(inertia: Inertia, rank: int, whole: float, row: Floats, R: Floats) -> float:
+    """The length that is left of a row when its parts R along Q are taken; *whole* was its square.
+
+    By Pythagoras. If less than half is left they are taken a second time, for round-off, and
+    the rest is measured.
     """
-    squared = 0.0
+    taken = 0.0
     for j in range(rank):
-        out[j] = 0.0
-    for _ in range(2):
-        for j in range(rank):
-            s = 0.0
-            for k in range(inertia.nv):
-                s += inertia.Q[j, k] * row[k]
-            out[j] += s
-            for k in range(inertia.nv):
-                row[k] -= s * inertia.Q[j, k]
-        squared = 0.0
-        for k in range(inertia.nv):
-            squared += row[k] * row[k]
-        if squared > 0.5:
-            break
-    return math.sqrt(squared)
+        taken += R[j] * R[j]
+    if whole - taken > taken:
+        return math.sqrt(whole - taken)
+    for j in range(rank):
+        R[j] += _take_along(inertia, j, row)
+    return math.sqrt(_squared(inertia, row))
+
+
+@kernel
+def _join(inertia: Inertia, rank: int, closure: int, length: float, row: Floats) -> None:
+    """The next row of Q: what is left of that of a closure."""
+    inertia.kept[rank] = closure
+    inertia.R[closure, rank] = length
+    inverse = 1.0 / length
+    for k in range(inertia.nv):
+        inertia.Q[rank, k] = row[k] * inverse
 
 
 @kernel
@@ -67,11 +89,8 @@ def _make_unit(inertia: Inertia, N: Floats, m: int, covered: Floats) -> None:
     """Scale the whitened rows to unit length; rows of round-off count as covered."""
     longest = 0.0
     for i in range(m):
-        squared = 0.0
-        for k in range(inertia.nv):
-            squared += N[i, k] * N[i, k]
-        covered[i] = squared
-        longest = max(longest, squared)
+        covered[i] = _squared(inertia, N[i])
+        longest = max(longest, covered[i])
     for i in range(m):
         moves = covered[i] > DEPENDENT**4 * longest
         inertia.scale[i] = 1.0 / math.sqrt(covered[i]) if moves else 0.0
@@ -86,8 +105,8 @@ def close_loops(inertia: Inertia, m: int, N: Floats, covered: Floats) -> int:
 
     .. math:: S_k W L^{-1} \Delta^{-1/2} = R Q, \quad Q Q^T = 1
 
-    Each time the row least covered by Q so far joins it, until what is left of every row is
-    below `DEPENDENT` of its length. ``covered`` is scratch.
+    Each time the row least covered by Q so far joins it, and is taken from the others, until
+    what is left of every row is below `DEPENDENT` of its length. ``covered`` is scratch.
     """
     whiten_open_rows(inertia, m, N)
     _make_unit(inertia, N, m, covered)
@@ -95,47 +114,42 @@ def close_loops(inertia: Inertia, m: int, N: Floats, covered: Floats) -> int:
     for _ in range(m):
         if rank == inertia.nv:
             break
-        row = _least_covered(covered, m)
-        if not covered[row] < 1.0 - DEPENDENT * DEPENDENT:
+        best = _least_covered(covered, m)
+        if not covered[best] < 1.0 - DEPENDENT * DEPENDENT:
             break
-        length = _reduce(inertia, rank, N[row], inertia.R[rank])
-        covered[row] = math.inf
+        covered[best] = math.inf
+        length = _length_left(inertia, rank, 1.0, N[best], inertia.R[best])
         if length < DEPENDENT:
             continue
-        inertia.R[rank, rank] = length
-        inertia.kept[rank] = row
-        for k in range(inertia.nv):
-            inertia.Q[rank, k] = N[row, k] / length
-        rank += 1
+        _join(inertia, rank, best, length, N[best])
         for i in range(m):
             if covered[i] < math.inf:
-                s = 0.0
-                for k in range(inertia.nv):
-                    s += inertia.Q[rank - 1, k] * N[i, k]
-                covered[i] += s * s
+                inertia.R[i, rank] = _take_along(inertia, rank, N[i])
+                covered[i] += inertia.R[i, rank] * inertia.R[i, rank]
+        rank += 1
     inertia.closed[0] = rank
     return rank
 
 
 @kernel
-def close_alike(inertia: Inertia, m: int, N: Floats) -> None:
+def close_alike(inertia: Inertia, m: int, N: Floats, whole: Floats) -> None:
     """Q and R of m rows W in ``N`` (overwritten) near a state where `close_loops` has been.
 
-    The same closures are kept, in the same order: no search, and half the time.
+    The same closures are kept, in the same order: no search, so that their rows need no unit
+    length, and half the time. ``whole`` is scratch.
     """
     whiten_open_rows(inertia, m, N)
-    for i in range(inertia.closed[0]):
+    rank = inertia.closed[0]
+    for i in range(m):
+        inertia.scale[i] = 1.0
+        whole[i] = _squared(inertia, N[i])
+    for i in range(rank):
         row = inertia.kept[i]
-        squared = 0.0
-        for k in range(inertia.nv):
-            squared += N[row, k] * N[row, k]
-        inertia.scale[row] = 1.0 / math.sqrt(squared)
-        for k in range(inertia.nv):
-            N[row, k] *= inertia.scale[row]
-        length = _reduce(inertia, i, N[row], inertia.R[i])
-        inertia.R[i, i] = length
-        for k in range(inertia.nv):
-            inertia.Q[i, k] = N[row, k] / length
+        length = _length_left(inertia, i, whole[row], N[row], inertia.R[row])
+        _join(inertia, i, row, length, N[row])
+        for j in range(i + 1, rank):  # these do not wait for each other
+            later = inertia.kept[j]
+            inertia.R[later, i] = _take_along(inertia, i, N[later])
 
 
 @kernel
@@ -146,17 +160,26 @@ def closed_acceleration(inertia: Inertia, wanted: Floats, rates: Floats, x: Floa
     terms. ``rates`` is scratch. It solves :math:`R y = S_k \, wanted` forwards, and
 
     .. math:: \ddot q = L^{-1} \Delta^{-1/2}
-              ((1 - Q^T Q) \Delta^{-1/2} L^{-T} \tau + Q^T y)
+              (x + Q^T (y - Q x)), \qquad x = \Delta^{-1/2} L^{-T} \tau
     """
-    whiten(inertia, x)
-    for i in range(inertia.closed[0]):
+    whiten_open(inertia, x)
+    rank = inertia.closed[0]
+    for i in range(rank):
         row = inertia.kept[i]
         s = wanted[row] * inertia.scale[row]
         for j in range(i):
-            s -= inertia.R[i, j] * rates[j]
-        rates[i] = s / inertia.R[i, i]
+            s -= inertia.R[row, j] * rates[j]
+        rates[i] = s / inertia.R[row, i]
+    for i in range(rank):  # what is lacking along each row of Q; none waits for another
+        s = rates[i]
         for k in range(inertia.nv):
-            x[k] += rates[i] * inertia.Q[i, k]
+            s -= inertia.Q[i, k] * x[k]
+        rates[i] = s
+    for k in range(inertia.nv):
+        s = x[k]
+        for i in range(rank):
+            s += rates[i] * inertia.Q[i, k]
+        x[k] = s
     unwhiten(inertia, x)
 
 
@@ -178,6 +201,7 @@ def closure_multipliers(inertia: Inertia, x: Floats, rates: Floats, out: Floats)
         for k in range(inertia.nv):
             s += inertia.Q[i, k] * x[k]
         for j in range(i + 1, rank):
-            s -= inertia.R[j, i] * rates[j]
-        rates[i] = s / inertia.R[i, i]
-        out[inertia.kept[i]] = rates[i] * inertia.scale[inertia.kept[i]]
+            s -= inertia.R[inertia.kept[j], i] * rates[j]
+        row = inertia.kept[i]
+        rates[i] = s / inertia.R[row, i]
+        out[row] = rates[i] * inertia.scale[row]

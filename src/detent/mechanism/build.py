@@ -51,7 +51,7 @@ def _text(value: Any) -> str:
 @cache
 def _own_sources() -> str:
     here = Path(__file__).parent
-    names = ("derive.py", "generate.py", "mechanism.py", "rotations.py")
+    names = ("derive.py", "generate.py", "layout.py", "mechanism.py", "rotations.py")
     return "".join((here / name).read_text(encoding="utf-8") for name in names)
 
 
@@ -71,7 +71,7 @@ def mark_built(m: Mechanism) -> None:
 
 
 def build(m: Mechanism, progress: Progress | None = None) -> ModuleType:
-    """The module of a mechanism, with its stages and SIZES: derived, or from the cache."""
+    """The module of a mechanism, with its stages, SIZES and COLUMNS: derived, or from the cache."""
     path = source_file(m)
     if not path.exists():
         from detent.mechanism.derive import derive

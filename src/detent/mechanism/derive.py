@@ -40,11 +40,13 @@ class Equations:
     rotation: Matrix  # (3, 3)
     J: Matrix  # (6, nv) its twist, in world axes
     J_drift: Matrix  # (6, 1) J̇ u
-    phi: Matrix  # (x, 1), empty where x = q and there is no ψ
+    J_gram: Matrix  # (nv, nv) Jᵀ J, empty where it is singular anyway
+    phi: Matrix  # (x, 1), empty where x = q
     J_phi: Matrix  # (x, nv) ∂φ/∂q
     phi_drift: Matrix  # (x, 1) S2 eq. 14
     psi: Matrix  # (x, 1)
     J_psi: Matrix  # (x, nz)
+    psi_gram: Matrix  # (nz, nz) (∂ψ/∂z)ᵀ ∂ψ/∂z
     psi_drift: Matrix  # (x, 1) S2 eq. 15
     stop: Matrix  # (stops, 1)
     G: Matrix  # (stops, nv)
@@ -101,18 +103,17 @@ def derive(m: Mechanism) -> Equations:
     position = column(m.handle)
     rotation = sp.eye(3) if m.rotation is None else m.rotation.xreplace(to_q)
     J = flow.jacobian(position).col_join(angular(rotation, flow))
-    needs_phi = bool(m.task) or m.parametrisation is not None
     psi, J_psi, psi_drift, w = chart(m)
     G = flow.jacobian(stop)
     return Equations(
         q=q, u=u, z=m.z, w=w, constants=list(m.constants), N=flow.N, M=M, C=C,
         bias=C * speeds, load=load, potential=potential, h=h, A=A, Adot=Adot,
         drift=Adot * speeds, position=position, rotation=rotation, J=J,
-        J_drift=flow.rate(J) * speeds,
-        phi=phi if needs_phi else sp.zeros(0, 1),
-        J_phi=J_phi if needs_phi else sp.zeros(0, len(u)),
-        phi_drift=flow.rate(J_phi) * speeds if needs_phi else sp.zeros(0, 1),
-        psi=psi, J_psi=J_psi, psi_drift=psi_drift,
+        J_drift=flow.rate(J) * speeds, J_gram=gram(J if len(u) <= 6 else sp.zeros(6, 0)),
+        phi=phi if m.task else sp.zeros(0, 1),
+        J_phi=J_phi if m.task else sp.zeros(0, len(u)),
+        phi_drift=flow.rate(J_phi) * speeds if m.task else sp.zeros(0, 1),
+        psi=psi, J_psi=J_psi, psi_gram=gram(J_psi), psi_drift=psi_drift,
         stop=stop, G=G, stop_drift=flow.rate(G) * speeds,
         energies=column(list(m.energies.values())),
         bodies=[(column(p), sp.Matrix(r).xreplace(to_q)) for p, r in m.bodies.values()],
@@ -163,6 +164,18 @@ def tidy(expression: Any) -> Any:
 
     expression = sp.expand(expression)
     return sp.trigsimp(expression) if sp.count_ops(expression) <= SIMPLE else expression
+
+
+def gram(J: Matrix) -> Matrix:
+    """JᵀJ, with the zeros that trigonometry makes where those are not long to find."""
+    import sympy as sp
+
+    def entry(i: int, j: int) -> Any:
+        product = J[:, i].dot(J[:, j])
+        return tidy(product) if sp.count_ops(product) <= SIMPLE else product
+
+    lower = [[entry(i, j) for j in range(i + 1)] for i in range(J.cols)]
+    return sp.Matrix(J.cols, J.cols, lambda i, j: lower[max(i, j)][min(i, j)])
 
 
 def christoffel(M: Matrix, flow: Flow, brackets: dict[tuple[int, int], dict[int, int]]) -> Matrix:

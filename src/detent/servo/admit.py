@@ -6,6 +6,8 @@ feedforward and feedback, guard, record, move the display, integrate on the mani
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from detent.kernels.constrained import (
@@ -14,9 +16,10 @@ from detent.kernels.constrained import (
     find_multipliers,
     see_acceleration,
 )
+from detent.kernels.inertia import Inertia, factor_inertia, respond_to
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite
-from detent.kernels.linalg import cholesky_factor, cholesky_solve, psd_pinv_solve
+from detent.kernels.linalg import psd_pinv_solve
 from detent.kernels.so3 import matrix_quaternion
 from detent.kernels.stages import call_stage
 from detent.kernels.stops import hold, strike
@@ -98,7 +101,7 @@ class AdmitServo(Struct):
 
 
 # Places of `AdmitServo.stages`; that of the tick is `records.STAGE_TICK`, as in other servos.
-STAGE_SETTLE, STAGE_ACT, STAGE_ADVANCE, STAGE_NOTE = range(4)
+STAGE_SETTLE, STAGE_ACT, STAGE_NOTE = range(3)
 
 
 @kernel
@@ -169,12 +172,12 @@ def note(s: AdmitServo) -> None:
 
 
 @kernel
-def well_conditioned(L: np.ndarray, n: int) -> bool:
-    """Whether no pivot of a Cholesky factor is round-off of the largest."""
-    least, most = L[0, 0], L[0, 0]
-    for i in range(1, n):
-        least, most = min(least, L[i, i]), max(most, L[i, i])
-    return least > 1e-6 * most
+def well_conditioned(factor: Inertia) -> bool:
+    """Whether no pivot of a factor is round-off of the largest."""
+    least, most = math.inf, 0.0
+    for inverse in factor.diaginv:
+        least, most = min(least, inverse), max(most, inverse)
+    return most < 1e12 * least
 
 
 @kernel
@@ -185,19 +188,13 @@ def constraint_wrench(s: AdmitServo) -> None:
     """
     me, work, out = s.mechanics, s.work, s.device.environment
     nv = me.u.shape[0]
-    right = work[3, 0]
-    if nv <= 6:  # J (Jᵀ J)⁻¹ τ, where the velocities are those of the handle
-        for i in range(nv):
-            for j in range(i + 1):
-                total = 0.0
-                for k in range(6):
-                    total += me.J[k, i] * me.J[k, j]
-                work[0, i, j] = total
-        if cholesky_factor(work[0], nv, work[1]) == nv and well_conditioned(work[1], nv):
-            cholesky_solve(work[1], nv, me.torque[1], right)
-            for i in range(6):
-                out[i] = dot(me.J[i], right, nv)
-            return
+    right, metric = work[3, 0], me.J_metric
+    if me.J_gram.shape[0] > 0 and factor_inertia(me.J_gram, metric) and well_conditioned(metric):
+        copy_vector(me.torque[1], me.xi)  # J (Jᵀ J)⁻¹ τ, where the handle sees all velocities
+        respond_to(metric, me.xi)
+        for i in range(6):
+            out[i] = dot(me.J[i], me.xi, nv)
+        return
     for i in range(6):
         right[i] = dot(me.J[i], me.torque[1], nv)
         for k in range(i + 1):
@@ -254,5 +251,5 @@ def admit(s: AdmitServo) -> None:
         s.ring["device_wrench"][index, i] = de.wrench[i]
     move_display(di, de, ck, p)
     if ck.counts[FAULT] == NO_FAULT:
-        call_stage(s.stages[STAGE_ADVANCE], me)
+        call_stage(me.advance, me)
     ck.counts[TICKS] += 1

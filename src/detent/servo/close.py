@@ -123,7 +123,7 @@ def copy_closures(source: Inertia, out: Inertia) -> None:
     for i in range(source.closed[0]):
         out.kept[i] = source.kept[i]
         copy_vector(source.Q[i], out.Q[i])
-        copy_vector(source.R[i], out.R[i])
+        copy_vector(source.R[source.kept[i]], out.R[source.kept[i]])
     copy_vector(source.scale, out.scale)
 
 
