@@ -155,6 +155,23 @@ def _find_parameters(m: Mechanism, me: Mechanics) -> None:
         raise MechanismError(
             "ψ(z)", m.psi[worst], f"misses φ(q) by {off[worst]:.3g} at the start, z = {me.z}"
         )
+    _check_chart(m, me)
+
+
+def _check_chart(m: Mechanism, me: Mechanics) -> None:
+    """Refuse a ψ that does not cover the constraint manifold at the start, or leaves it."""
+    run_stage(me.dynamics, me)
+    held, nx = len(m.holonomic), len(m.psi)
+    if len(m.z) != nx - held:
+        raise MechanismError(
+            "ψ(z)", m.psi, f"has {len(m.z)} parameters where the constraints leave {nx - held}"
+        )
+    _check_rank("the parameter", m.z, me.J_psi.T, len(m.z), "moves nothing on its own at the start")
+    along = me.J_psi if me.identity[0] else np.linalg.pinv(me.J_phi) @ me.J_psi
+    leaves = np.abs(me.A[:held] @ along).max(axis=1, initial=0.0)
+    for expression, rate in zip(m.holonomic, leaves, strict=True):
+        if not rate < SATISFIED:
+            raise MechanismError("ψ(z)", m.psi, f"leaves the constraint {expression} = 0")
 
 
 def _check_start(m: Mechanism, me: Mechanics) -> None:

@@ -16,6 +16,7 @@ from detent.mechanism.build import fingerprint, source_file
 from detent.mechanism.library import builtin
 from mechanism_lab import pendulum
 
+Z, Z2 = sp.symbols("z z2")
 x, y, dx, dy, m = sp.symbols("x y dx dy m", real=True)
 
 
@@ -96,6 +97,15 @@ def test_a_parametrisation_with_an_orientation_is_refused() -> None:
         (
             {"parametrisation": ((sp.Symbol("z"),), (sp.Symbol("z"), 1)), "holonomic": (y,)},
             "ψ\\(z\\) 1 misses φ\\(q\\) by -1",
+        ),
+        (
+            {"parametrisation": ((Z,), (1, Z)), "start": (1.0, 0.0)},
+            r"ψ\(z\) \[1, z\] has 1 parameters where the constraints leave 2",
+        ),
+        ({"parametrisation": ((Z, Z2), (Z + Z2, 0))}, "the parameter z2 moves nothing on its own"),
+        (
+            {"parametrisation": ((Z,), (Z, 0)), "holonomic": (x + y**2,)},
+            r"ψ\(z\) \[z, 0\] leaves the constraint x \+ y\*\*2 = 0",
         ),
         ({"gravity": sp.gamma(x + 1) + sp.zeta(x + 3)}, "cannot compile"),
     ],

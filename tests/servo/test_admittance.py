@@ -127,6 +127,26 @@ def test_a_stop_never_gives_energy(restitution: float) -> None:
         assert trace["multipliers"][-1, 0] == pytest.approx(0.5 * 9.81)
 
 
+def polar(restitution: float) -> Mechanism:
+    """A mass in polar coordinates that a spring pulls onto a ring: its C u is not zero."""
+    r, a, dr, da, m, k = sp.symbols("r a dr da m k", real=True)
+    return Mechanism(
+        name="polar", coordinates=(r, a), velocities=(dr, da), inertia=sp.diag(m, m * r**2),
+        position=(r * sp.cos(a), r * sp.sin(a), 0), springs=(k * r**2 / 2,),
+        stops=(r - sp.Rational(1, 10),), restitution=restitution, constants={m: 1.0, k: 60.0},
+        start=(0.15, 0.0), start_velocity=(0.0, 3.0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.9, 1.0])
+def test_a_stop_gives_no_energy_where_velocities_have_forces(restitution: float) -> None:
+    energy = total(trace := Session(polar(restitution), device=IDEAL).run(10.0))
+    assert np.diff(energy).max() < 1e-8 * energy[0]
+    assert trace["collisions"].sum() >= (2 if restitution == 0.0 else 5)
+    if restitution == 1.0:
+        np.testing.assert_allclose(energy, energy[0], rtol=1e-8)
+
+
 def test_a_bounce_has_the_speed_that_restitution_says() -> None:
     trace = Session(ball(0.5), device=IDEAL).run(0.4)
     hit = int(np.argmax(trace["collisions"] > 0))

@@ -9,7 +9,13 @@ zero then.
 
 from __future__ import annotations
 
-from detent.kernels.constrained import Mechanics, accelerate, follow_velocity, restrict
+from detent.kernels.constrained import (
+    Mechanics,
+    accelerate,
+    evaluate,
+    follow_velocity,
+    restrict,
+)
 from detent.kernels.inertia import unwhiten, whiten, whiten_velocity
 from detent.kernels.jit import kernel
 from detent.kernels.projection import project_onto_rows
@@ -64,6 +70,8 @@ def strike(me: Mechanics) -> None:
     follow_velocity(me)
     me.struck[0] = before - after
     me.energy[0] = after
+    evaluate(me)  # C u, dampers and drifts are those of the new velocity
+    restrict(me, False, False)
 
 
 @kernel

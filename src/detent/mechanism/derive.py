@@ -11,7 +11,7 @@ from detent.mechanism.mechanism import Mechanism
 from detent.mechanism.rotations import Orientation
 
 Matrix = Any
-SIMPLE = 120  # operations up to which an expression is simplified: beyond, that takes too long
+SIMPLE = 16  # operations up to which SymPy's own search for a shorter form does not take long
 
 
 @dataclass(frozen=True)
@@ -159,22 +159,27 @@ def inertia(m: Mechanism, u: Matrix) -> Matrix:
 
 
 def tidy(expression: Any) -> Any:
-    """A simpler form, where that does not take long."""
-    import sympy as sp
+    """A shorter form, if one is found soon.
 
-    expression = sp.expand(expression)
-    return sp.trigsimp(expression) if sp.count_ops(expression) <= SIMPLE else expression
+    Products of sines and cosines become sums (sin² + cos² vanishes, and so do angles that are
+    added and taken away again): that takes time in proportion, where a search does not.
+    """
+    import sympy as sp
+    from sympy.simplify.fu import TR8
+
+    whole = sp.expand(expression)
+    if not whole.has(sp.sin, sp.cos):
+        return whole
+    forms = [whole, sp.expand(TR8(whole))]
+    short = min(forms, key=sp.count_ops)
+    return sp.trigsimp(short) if sp.count_ops(short) <= SIMPLE else short
 
 
 def gram(J: Matrix) -> Matrix:
-    """JᵀJ, with the zeros that trigonometry makes where those are not long to find."""
+    """JᵀJ, with the zeros that trigonometry makes."""
     import sympy as sp
 
-    def entry(i: int, j: int) -> Any:
-        product = J[:, i].dot(J[:, j])
-        return tidy(product) if sp.count_ops(product) <= SIMPLE else product
-
-    lower = [[entry(i, j) for j in range(i + 1)] for i in range(J.cols)]
+    lower = [[tidy(J[:, i].dot(J[:, j])) for j in range(i + 1)] for i in range(J.cols)]
     return sp.Matrix(J.cols, J.cols, lambda i, j: lower[max(i, j)][min(i, j)])
 
 
