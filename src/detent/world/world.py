@@ -14,6 +14,7 @@ from detent.checks import fraction, not_negative, vector
 from detent.errors import ParameterError, SceneError, ToolNotNamedError, UnknownNameError
 from detent.world.holdable import worth_holding
 from detent.world.loops import mechanism
+from detent.world.names import body_name, geom_name
 from detent.world.screen import is_risky, read_spec, screen
 
 LIBRARY = Path(__file__).parent / "library"
@@ -203,11 +204,6 @@ class World:
         return other
 
 
-def body_name(model: mujoco.MjModel, body: int) -> str:
-    """The name of a body, ``#id`` if it has none."""
-    return model.body(body).name or f"#{body}"
-
-
 def _read(source: str, is_text: bool, name: str, outside: bool, trusted: bool) -> mujoco.MjSpec:
     """The scene as MuJoCo parses it, after a child process has loaded it without harm."""
     try:
@@ -391,17 +387,17 @@ def _properties(model: mujoco.MjModel, given: Mapping[str, Mapping[str, float]])
         for k in range(model.tuple_adr[i], model.tuple_adr[i] + model.tuple_size[i]):
             if model.tuple_objtype[k] == _GEOM:
                 geom = int(model.tuple_objid[k])
-                where = f"geom {model.geom(geom).name!r}"
+                where = f"geom {geom_name(model, geom)!r}"
                 table[geom, PROPERTIES.index(prop)] = check_property(
                     prop, model.tuple_objprm[k], where
                 )
-    for geom_name, values in given.items():
-        geom = mujoco.mj_name2id(model, _GEOM, geom_name)
+    for name, values in given.items():
+        geom = mujoco.mj_name2id(model, _GEOM, name)
         if geom < 0:
-            names = (model.geom(g).name or f"#{g}" for g in range(model.ngeom))
-            raise UnknownNameError("geom", geom_name, names)
+            names = (model.geom(g).name for g in range(model.ngeom))
+            raise UnknownNameError("geom", name, filter(None, names))
         for prop, value in values.items():
             if prop not in PROPERTIES:
                 raise UnknownNameError("contact property", prop, PROPERTIES)
-            table[geom, PROPERTIES.index(prop)] = check_property(prop, value, f"geom {geom_name!r}")
+            table[geom, PROPERTIES.index(prop)] = check_property(prop, value, f"geom {name!r}")
     return table
