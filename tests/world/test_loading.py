@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import mujoco
@@ -195,17 +196,19 @@ def test_the_stiffest_contact_is_that_of_the_lightest_side() -> None:
     )
 
 
+LIGHT_BALL = scene(
+    """<geom name="floor" type="plane" size="1 1 .1"/>
+    <body name="ball" pos="0 0 .0999"><freejoint/>
+      <geom name="ball" size=".1" mass=".02"/></body>"""
+)
+
+
 def test_a_bound_that_acts_is_noted_with_the_rate_at_which_it_would_not() -> None:
-    text = scene(
-        """<geom name="floor" type="plane" size="1 1 .1"/>
-        <body name="ball" pos="0 0 .0999"><freejoint/>
-          <geom name="ball" size=".1" mass=".02"/></body>"""
-    )
     stiff = Contact(mode="penalty", stiffness=20_000.0, damping=1.0)
     hand = Constant(force=(0.0, 0.0, -1.0))
 
     def notes(rate: float) -> list[str]:
-        run = Session(World.from_string(text), stiff, rate=rate).run(0.05, hand)
+        run = Session(World.from_string(LIGHT_BALL), stiff, rate=rate).run(0.05, hand)
         assert bool(run["bounded"].any()) == bool(run.meta["notes"])
         return list(run.meta["notes"])
 
@@ -213,6 +216,19 @@ def test_a_bound_that_acts_is_noted_with_the_rate_at_which_it_would_not() -> Non
     assert "most at floor–ball: stiffness to 25 %" in said  # ¼ 0.02/T² = 5000 N/m
     assert "from 2000 Hz on they would not be" in said
     assert notes(2010.0) == []
+
+
+@pytest.mark.live
+def test_a_live_run_notes_the_same() -> None:
+    stiff = Contact(mode="penalty", stiffness=20_000.0, damping=1.0)
+    session = Session(World.from_string(LIGHT_BALL), stiff)
+    with session.live(rate=1000.0, hand=Constant(force=(0.0, 0.0, -1.0))) as live:
+        deadline = time.monotonic() + 60.0
+        while not live.notes() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    (said,) = live.notes()
+    assert "most at floor–ball: stiffness to 25 %" in said
+    assert "from 2000 Hz on they would not be" in said
 
 
 # --- meshes

@@ -45,6 +45,7 @@ class Readings:
         self._bins = np.zeros((len(CHARTED), round(SPAN / BIN)))
         self._newest = 0  # number of the bin that is being filled
         self.altered = 0  # ticks that the force path changed
+        self.bounded = 0  # ticks in which the step bounded a contact's gains
         self.peak = 0.0  # [N] since the start
         self.travel = 0.0  # [m] of the hand point since the start
         none = np.zeros(3)
@@ -67,6 +68,7 @@ class Readings:
     def _take(self, rows: np.ndarray) -> None:
         self._seen = float(rows["time"][-1])
         self.altered += int(rows["altered"].sum())
+        self.bounded += int(np.count_nonzero(rows["bounded"]))
         self.travel += float(length(np.diff(rows["tool_position"], axis=0)).sum())
         values = charted(rows)
         self.peak = max(self.peak, float(values[0].max()))

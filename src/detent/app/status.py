@@ -53,7 +53,8 @@ def line(status: Status, readings: Readings) -> str:
     now = readings.moment
     force = float(np.linalg.norm(now.environment))
     contacts = f"{now.contacts} contact{'' if now.contacts == 1 else 's'}"
-    return f"{_timing(status)} · {contacts} · {force:5.1f} N"
+    bounded = f" · gains bounded in {readings.bounded} ticks" if readings.bounded else ""
+    return f"{_timing(status)} · {contacts} · {force:5.1f} N{bounded}"
 
 
 def engine_text(live: Live) -> str:
