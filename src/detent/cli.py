@@ -269,7 +269,7 @@ def check(
         world = opened(error.names[0])
         err.print(f"no tool is named: as if {escape(error.names[0])} were held", highlight=False)
     found = inspect_world(world)
-    found["tick"], found["bounds"] = try_ticks(world, as_json)
+    found |= try_ticks(world, as_json)
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -285,18 +285,21 @@ def check(
         out.print("[green]nothing is wrong with it[/]")
 
 
-def try_ticks(world: Any, quiet: bool) -> tuple[str, list[str]]:
-    """What a tick costs at the start, and which gains the step of 1 kHz bounds."""
-    from detent.session import Session
+def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:
+    """What a tick costs at the start in both ways, and which gains the step of 1 kHz bounds."""
+    from detent.bench.scene import microseconds, scene_costs
 
     compile_first(quiet)
     try:
-        session = Session(world)
-        cost = session.tick_cost(None, 1000.0) / 1e3
-        bounds = session.allocate(None, 1000.0, ring=1).notes
-        return f"{cost:.3g} µs at the start, a collision of 16 contacts included", bounds
+        costs = scene_costs(world)
     except DetentError as error:
-        return f"none: {error}", []
+        return {"tick": f"none: {error}", "tick_with_local": "none", "bounds": []}
+    near = f"none: {costs.no_local}" if costs.local is None else microseconds(costs.local)
+    return {
+        "tick": f"{microseconds(costs.whole)}, with the whole scene at its start",
+        "tick_with_local": near + (f"; {costs.advice}" if costs.advice else ""),
+        "bounds": costs.bounds,
+    }
 
 
 def open_world(scene: str, tool: str | None, **options: Any) -> Any:

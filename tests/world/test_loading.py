@@ -169,7 +169,7 @@ def test_what_overlaps_at_the_start_can_be_let_through(tmp_path: Path) -> None:
         ).replace("<worldbody>", '<worldbody><geom type="plane" pos="0 0 -.05" size="1 1 1"/>')
     )
     warned = inspect_world(World.load(path))["warnings"][0]
-    assert "overlap by" in warned and "--ignore-overlaps" in warned
+    assert "overlap at the start" in warned and "--ignore-overlaps" in warned
     world = World.load(path, ignore_overlaps=True)
     assert world.model.nexclude == 2  # two of the three bodies and the floor
     assert Session(world).run(0.01)["tool_energy"].max() < 1.0
