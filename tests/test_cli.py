@@ -31,6 +31,17 @@ def test_list_names_what_there_is() -> None:
     assert "peg-in-hole" in found["worlds"]
     assert "corner-push" in found["experiments"]
     assert "Inertial" in found["devices"]
+    assert found["descriptions"]["worlds"].keys() == set(found["worlds"])
+    assert found["descriptions"]["mechanisms"].keys() == set(found["mechanisms"])
+    lines = [line for kind in found["descriptions"].values() for line in kind.values()]
+    assert all(10 < len(line) <= 100 and "\n" not in line for line in lines)
+    assert found["parameters"]["corner-push"]["gap_x"] == 0.02
+
+
+def test_list_shows_what_an_experiment_can_be_told() -> None:
+    said = detent("list", "corner-push").stdout
+    assert re.search(r"gap_x +0\.02", said)
+    assert "detent list NAME" in " ".join(detent("run", "--help").stdout.split())
 
 
 def test_run_prints_one_object_of_the_agreed_form() -> None:
@@ -91,6 +102,9 @@ def test_reproduce_fails_when_a_claim_fails(
         (("run", "corner-push", "--set", "gap_x=nan"), "gap_x"),
         (("check", "no-such"), "no built-in world 'no-such'"),
         (("check", "no-such.xml"), "there is no scene file"),
+        (("list", "no-such"), "there is no experiment 'no-such'"),
+        (("play", "corner", "--engine-rate", "30"), "engine rate = 30.0"),
+        (("play", "corner", "--constraints", "static"), "constraints = 'static'"),
         (("export", "no-such.arrow"), "there is no trace file"),
         (("play", "corner", "--rate", "0"), "rate = 0.0"),
         (("play", "corner", "--restitution", "2"), "restitution = 2.0"),

@@ -177,6 +177,8 @@ class Session:
         self.local, self.engine, self.pace = local, engine, pace or Pace()
         _check_type("local", local, LocalModel | None, "a LocalModel")
         _check_type("pace", self.pace, Pace, "a Pace")
+        if local is None:
+            _check_type("pace", pace, type(None), "left out without local=LocalModel()")
         self.cut = None if local is None else cut_to_tool(world)
         check_local(self)
 

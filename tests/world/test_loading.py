@@ -231,6 +231,45 @@ def test_a_live_run_notes_the_same() -> None:
     assert "from 2000 Hz on they would not be" in said
 
 
+# --- what is wrong, in words
+
+BROKEN = {
+    '<geom size="-1"/>': "size 0 must be positive in geom (number 0, which has no name), line 1",
+    "<bdy/>": "loads: unrecognized element <bdy>, line 1",
+    "<body><joint/></body>": "moving bodies must be positive (number 1, which has no name)",
+    '<geom size=".1" foo="1"/>': "loads: unrecognized attribute: 'foo' (in <geom>), line 1",
+    "<body>": "loads: it is not well-formed XML, line 1",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_what_mujoco_says_is_put_in_words(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "scene.xml"
+    path.write_text(f"<mujoco><worldbody>{text}</worldbody></mujoco>")
+    with pytest.raises(SceneError) as caught:
+        World.load(path)
+    assert BROKEN[text] in str(caught.value)
+    assert "Error" not in str(caught.value)
+
+
+def test_a_mesh_that_is_not_there_is_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "scene.xml"
+    geom = '<body><joint/><geom type="mesh" mesh="gone"/></body>'
+    mesh = '<asset><mesh file="gone.stl"/></asset>'
+    path.write_text(f"<mujoco>{mesh}<worldbody>{geom}</worldbody></mujoco>")
+    with pytest.raises(SceneError, match=r"loads: there is no file 'gone.stl' where it looks"):
+        World.load(path)
+
+
+def test_a_folder_is_not_a_scene_but_may_have_some(tmp_path: Path) -> None:
+    with pytest.raises(SceneError, match="is a folder; scene files in it: none"):
+        World.load(tmp_path)
+    for name in ("b.urdf", "a.xml", "readme.md"):
+        (tmp_path / name).touch()
+    with pytest.raises(SceneError, match=r"is a folder; scene files in it: a\.xml, b\.urdf$"):
+        World.load(tmp_path)
+
+
 # --- meshes
 
 

@@ -12,6 +12,8 @@ import numpy as np
 
 from detent.checks import fraction, not_negative, vector
 from detent.errors import ParameterError, SceneError, ToolNotNamedError, UnknownNameError
+from detent.world.complaints import in_words
+from detent.world.described import first_sentence
 from detent.world.holdable import worth_holding
 from detent.world.loops import mechanism
 from detent.world.names import body_name, geom_name
@@ -19,6 +21,7 @@ from detent.world.screen import is_risky, read_spec, screen
 
 LIBRARY = Path(__file__).parent / "library"
 PROPERTIES = ("stiffness", "damping", "restitution", "friction")
+LISTED = 12  # scene files of a folder that an error names
 OVERLAP = 1e-3  # [m] deeper than this at the start is a mistake of the scene, not a contact
 _GEOM, _BODY = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_BODY
 
@@ -112,7 +115,7 @@ class World:
         """
         path = Path(path)
         if not path.is_file():
-            raise SceneError(f"there is no scene file {path}")
+            raise SceneError(no_file(path))
         spec = _read(str(path), False, path.name, allow_outside, trusted)
         spec = _alter(spec, free, decompose, path.name)
         if ignore_overlaps:
@@ -146,6 +149,11 @@ class World:
     def library() -> list[str]:
         """Names of the built-in worlds."""
         return sorted(file.stem for file in LIBRARY.glob("*.xml"))
+
+    @staticmethod
+    def descriptions() -> dict[str, str]:
+        """What each of them is, in a line."""
+        return {name: first_sentence(LIBRARY / f"{name}.xml") for name in World.library()}
 
     @property
     def tool_bodies(self) -> list[int]:
@@ -204,6 +212,16 @@ class World:
         return other
 
 
+def no_file(path: Path) -> str:
+    """Why a path is no scene; of a folder, which scenes are in it."""
+    if not path.is_dir():
+        return f"there is no scene file {path}"
+    inside = sorted(one.name for one in path.iterdir() if one.suffix in (".xml", ".urdf"))
+    more = f" and {len(inside) - LISTED} more" if len(inside) > LISTED else ""
+    listed = ", ".join(inside[:LISTED]) + more if inside else "none"
+    return f"{path} is a folder; scene files in it: {listed}"
+
+
 def _read(source: str, is_text: bool, name: str, outside: bool, trusted: bool) -> mujoco.MjSpec:
     """The scene as MuJoCo parses it, after a child process has loaded it without harm."""
     try:
@@ -211,8 +229,7 @@ def _read(source: str, is_text: bool, name: str, outside: bool, trusted: bool) -
             screen(source, is_text, outside)
         return read_spec(source, is_text, outside)
     except Exception as error:  # MuJoCo raises several types
-        said = " ".join(str(error).split())
-        raise SceneError(f"{name} is not a scene that Detent loads: {said}") from error
+        raise SceneError(f"{name} is not a scene that Detent loads: {in_words(error)}") from error
 
 
 def _alter(spec: mujoco.MjSpec, free: bool, decompose: bool, name: str) -> mujoco.MjSpec:
@@ -251,7 +268,7 @@ def _compile(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     try:
         model = spec.compile()
     except Exception as error:
-        raise SceneError(f"MuJoCo refuses the scene {name!r}: {error}") from error
+        raise SceneError(f"MuJoCo refuses the scene {name!r}: {in_words(error)}") from error
     if model.nv == 0:
         raise SceneError(f"nothing in the scene {name!r} can move: it has no joints")
     if model.nflex:
