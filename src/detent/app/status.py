@@ -73,7 +73,8 @@ def last_line(status: Status, readings: Readings) -> str:
     moved = f"the tool moved {1e3 * readings.travel:.0f} mm"
     return (
         f"stopped after {seconds:.1f} s: {status.ticks} ticks · {_timing(status)}{lost}"
-        f" · {moved}, largest force {readings.peak:.1f} N"
+        f" · {moved}, largest force {readings.resting:.1f} N at rest, "
+        f"{readings.peak:.1f} N with impulses of one tick"
     )
 
 
