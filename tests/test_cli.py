@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from detent.bench.scene import SceneCosts, microseconds
 from detent.record.trace import Trace
 
 
@@ -29,6 +31,17 @@ def test_list_names_what_there_is() -> None:
     assert "peg-in-hole" in found["worlds"]
     assert "corner-push" in found["experiments"]
     assert "Inertial" in found["devices"]
+    assert found["descriptions"]["worlds"].keys() == set(found["worlds"])
+    assert found["descriptions"]["mechanisms"].keys() == set(found["mechanisms"])
+    lines = [line for kind in found["descriptions"].values() for line in kind.values()]
+    assert all(10 < len(line) <= 100 and "\n" not in line for line in lines)
+    assert found["parameters"]["corner-push"]["gap_x"] == 0.02
+
+
+def test_list_shows_what_an_experiment_can_be_told() -> None:
+    said = detent("list", "corner-push").stdout
+    assert re.search(r"gap_x +0\.02", said)
+    assert "detent list NAME" in " ".join(detent("run", "--help").stdout.split())
 
 
 def test_run_prints_one_object_of_the_agreed_form() -> None:
@@ -89,6 +102,9 @@ def test_reproduce_fails_when_a_claim_fails(
         (("run", "corner-push", "--set", "gap_x=nan"), "gap_x"),
         (("check", "no-such"), "no built-in world 'no-such'"),
         (("check", "no-such.xml"), "there is no scene file"),
+        (("list", "no-such"), "there is no experiment 'no-such'"),
+        (("play", "corner", "--engine-rate", "30"), "engine rate = 30.0"),
+        (("play", "corner", "--constraints", "static"), "constraints = 'static'"),
         (("export", "no-such.arrow"), "there is no trace file"),
         (("play", "corner", "--rate", "0"), "rate = 0.0"),
         (("play", "corner", "--restitution", "2"), "restitution = 2.0"),
@@ -121,7 +137,37 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["degrees_of_freedom"] == 7
     assert found["contact_pairs_at_the_start"] == ["floor–ga"]
-    assert "overlap by 50 mm" in found["warnings"][0]
+    assert "the world–a by 50 mm" in found["warnings"][0]
+    assert re.match(r"\d+(\.\d+)? µs, with the whole scene", found["tick"])
+    assert re.match(r"\d+(\.\d+)? µs", found["tick_with_local"])
+
+
+def test_a_geom_without_a_name_is_called_after_its_body(tmp_path: Path) -> None:
+    scene = tmp_path / "nameless.xml"
+    ball = '<freejoint/><geom size="0.1"/>'
+    scene.write_text(
+        f"""<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+        <body name="a" pos="0 0 .09">{ball}</body><body pos="0 .19 .09">{ball}</body>
+        </worldbody></mujoco>"""
+    )
+    found = json.loads(detent("check", str(scene), "--tool", "a", "--json").stdout)
+    pairs = ["a#1–geom 2 of #2", "world#0–a#1", "world#0–geom 2 of #2"]
+    assert found["contact_pairs_at_the_start"] == pairs
+    assert "a–#2 by 10 mm" in found["warnings"][0]
+    assert "the world–a by 10 mm" in found["warnings"][0]
+
+
+def test_the_cost_of_a_tick_is_printed_for_people() -> None:
+    shown = [microseconds(cost) for cost in (0.4567, 1.771, 25.64, 104.2, 1130.4, 12345.0)]
+    assert shown == ["0.457 µs", "1.77 µs", "25.6 µs", "104 µs", "1130 µs", "12300 µs"]
+
+
+def test_a_dear_scene_comes_with_advice() -> None:
+    dear = SceneCosts(50.0, 2.5, "", [], more_than_tool=True)
+    assert dear.advice.startswith("the whole scene is 20 times as dear: hold it with --local")
+    assert dear._replace(whole=4.0).advice == ""
+    assert dear._replace(local=None).advice == ""
+    assert dear._replace(more_than_tool=False).advice == ""
 
 
 def test_doctor_reports_the_timer() -> None:

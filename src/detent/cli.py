@@ -32,7 +32,10 @@ out, err = Console(), Console(stderr=True)
 Names = Annotated[
     list[str] | None, typer.Argument(help="Experiments; all of them if none is named.")
 ]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="K=V", help="Set a parameter.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="K=V", help="Set a parameter; `detent list NAME` shows them."),
+]
 Tool = Annotated[
     str | None, typer.Option(help="A body of the tool: its whole mechanism. Held, unless --held.")
 ]
@@ -108,27 +111,53 @@ def parse_settings(settings: list[str] | None) -> dict[str, str]:
 
 
 @app.command("list")
-def list_(as_json: Json = False) -> None:
-    """List worlds, mechanisms, experiments and devices."""
-    from detent import devices
-    from detent.experiments import EXPERIMENTS
-    from detent.mechanism.library import MECHANISMS
-    from detent.world.world import World
-
-    found = {
-        "worlds": World.library(),
-        "mechanisms": list(MECHANISMS),
-        "experiments": {e.name: e.title for e in EXPERIMENTS.values()},
-        "devices": [name for name in devices.__all__ if name[0].isupper() and name != "SUBSPACES"],
-    }
+def list_(
+    name: Annotated[
+        str | None, typer.Argument(help="An experiment, whose parameters are listed.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List worlds, mechanisms, experiments and devices, or the parameters of an experiment."""
+    found = library() if name is None else {"parameters": parameters_of(name)}
     if as_json:
         print(json.dumps(found, indent=1))
         return
+    described = found.pop("descriptions", {})
+    found.pop("parameters" if name is None else "", None)
     for kind, names in found.items():
         table = Table(title=kind, title_justify="left", show_header=False, box=None, padding=(0, 2))
-        for name in names:
-            table.add_row(name, names[name] if isinstance(names, dict) else "")
+        lines = names if isinstance(names, dict) else described.get(kind, dict.fromkeys(names, ""))
+        for one, line in lines.items():
+            table.add_row(one, escape(str(line)))
+        if not lines:
+            table.add_row("none", "")
         out.print(table)
+    if name is None:
+        out.print("detent list EXPERIMENT shows what --set can change", highlight=False)
+
+
+def library() -> dict[str, Any]:
+    """Names of all that there is, what it is, and the parameters of experiments."""
+    from detent import devices
+    from detent.experiments import EXPERIMENTS
+    from detent.mechanism.library import descriptions
+    from detent.world.world import World
+
+    return {
+        "worlds": World.library(),
+        "mechanisms": list(descriptions()),
+        "experiments": {e.name: e.title for e in EXPERIMENTS.values()},
+        "devices": [name for name in devices.__all__ if name[0].isupper() and name != "SUBSPACES"],
+        "descriptions": {"worlds": World.descriptions(), "mechanisms": descriptions()},
+        "parameters": {name: parameters_of(name) for name in EXPERIMENTS},
+    }
+
+
+def parameters_of(name: str) -> dict[str, Any]:
+    """What an experiment can be told, and its defaults."""
+    from detent.experiments import find
+
+    return find(name).parameters
 
 
 @app.command()
@@ -269,7 +298,7 @@ def check(
         world = opened(error.names[0])
         err.print(f"no tool is named: as if {escape(error.names[0])} were held", highlight=False)
     found = inspect_world(world)
-    found["tick"], found["bounds"] = try_ticks(world, as_json)
+    found |= try_ticks(world, as_json)
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -285,18 +314,21 @@ def check(
         out.print("[green]nothing is wrong with it[/]")
 
 
-def try_ticks(world: Any, quiet: bool) -> tuple[str, list[str]]:
-    """What a tick costs at the start, and which gains the step of 1 kHz bounds."""
-    from detent.session import Session
+def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:
+    """What a tick costs at the start in both ways, and which gains the step of 1 kHz bounds."""
+    from detent.bench.scene import microseconds, scene_costs
 
     compile_first(quiet)
     try:
-        session = Session(world)
-        cost = session.tick_cost(None, 1000.0) / 1e3
-        bounds = session.allocate(None, 1000.0, ring=1).notes
-        return f"{cost:.3g} µs at the start, a collision of 16 contacts included", bounds
+        costs = scene_costs(world)
     except DetentError as error:
-        return f"none: {error}", []
+        return {"tick": f"none: {error}", "tick_with_local": "none", "bounds": []}
+    near = f"none: {costs.no_local}" if costs.local is None else microseconds(costs.local)
+    return {
+        "tick": f"{microseconds(costs.whole)}, with the whole scene at its start",
+        "tick_with_local": near + (f"; {costs.advice}" if costs.advice else ""),
+        "bounds": costs.bounds,
+    }
 
 
 def open_world(scene: str, tool: str | None, **options: Any) -> Any:
@@ -378,10 +410,13 @@ def play(
         bool, typer.Option("--local", help="An engine simulates the world in its own process.")
     ] = False,
     engine: Annotated[str, typer.Option(help="mujoco or bullet, with --local.")] = "mujoco",
-    engine_rate: Annotated[float, typer.Option(help="[Hz] of the engine, with --local.")] = 60.0,
+    engine_rate: Annotated[
+        float | None, typer.Option(help="[Hz] of the engine, with --local: 60 unless given.")
+    ] = None,
     constraints: Annotated[
-        str, typer.Option(help="static, kinematic or inertial, with --local.")
-    ] = "inertial",
+        str | None,
+        typer.Option(help="static, kinematic or (unless given) inertial, with --local."),
+    ] = None,
     realtime: Annotated[bool, typer.Option(help="Ask for real-time priority.")] = False,
     seconds: Annotated[
         float | None, typer.Option(help="Stop by itself after so many seconds.")
@@ -401,10 +436,13 @@ def play(
     from detent.world.contact import Contact
 
     contact = Contact(stiffness, damping, restitution, material=material)
-    if engine != "mujoco" and not local:
-        raise ParameterError("engine", engine, "left out without --local")
-    near = LocalModel(constraints=constraints) if local else None
-    pace = Pace(1.0 / positive("engine rate", engine_rate))
+    given = (None if engine == "mujoco" else engine, engine_rate, constraints)
+    for option, value in zip(("engine", "engine rate", "constraints"), given, strict=True):
+        if value is not None and not local:
+            raise ParameterError(option, value, "left out without --local")
+    near = LocalModel(constraints=constraints or "inertial") if local else None
+    rate_of_engine = positive("engine rate", 60.0 if engine_rate is None else engine_rate)
+    pace = Pace(1.0 / rate_of_engine) if local else None
     session = mechanism_session(world, device)
     if session is not None and local:
         raise ParameterError("local", local, "left out with a mechanism, which has no engine")

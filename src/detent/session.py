@@ -22,7 +22,6 @@ from detent.assembly import (
     fill_hand,
     fill_hold,
     fill_limits,
-    unbounded_from,
 )
 from detent.checks import not_negative, one_of, positive
 from detent.coupling import Admittance, Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
@@ -40,6 +39,7 @@ from detent.local.pace import Pace
 from detent.local.proxy import cut_to_tool
 from detent.local.records import history_ticks, make_local, state_size, update_size
 from detent.mechanism import Mechanism
+from detent.notes import run_notes
 from detent.record.trace import KeptWriter, Trace
 from detent.servo import records
 from detent.servo.admit import ADMIT_ROW, AdmitServo
@@ -99,7 +99,11 @@ class Prepared:
     model: mujoco.MjModel
     data: mujoco.MjData
     rate: float  # [Hz]
-    notes: list[str]
+    notes: list[str]  # of the start
+
+    def said(self) -> list[str]:
+        """What the start and the run so far have to say."""
+        return self.notes + run_notes(self.servo, self.model, self.data, self.rate)
 
 
 class Session:
@@ -173,6 +177,8 @@ class Session:
         self.local, self.engine, self.pace = local, engine, pace or Pace()
         _check_type("local", local, LocalModel | None, "a LocalModel")
         _check_type("pace", self.pace, Pace, "a Pace")
+        if local is None:
+            _check_type("pace", pace, type(None), "left out without local=LocalModel()")
         self.cut = None if local is None else cut_to_tool(world)
         check_local(self)
 
@@ -212,7 +218,7 @@ class Session:
         finally:
             if writer is not None:
                 writer.close()
-        meta["notes"] = ready.notes + bounded_contacts(ready) + physics_warnings(ready.data)
+        meta["notes"] = ready.said()
         if engine is not None and engine.trouble:
             meta["notes"].append(f"the engine said: {engine.trouble}")
         return Trace(np.concatenate(parts), meta)
@@ -539,33 +545,6 @@ def advance_alone(ready: Prepared, hand: Hand | None, done: int, ticks: int) -> 
         if ready.servo.clock.counts[records.FAULT] != records.NO_FAULT:
             return tick + 1
     return ticks
-
-
-def bounded_contacts(ready: Prepared) -> list[str]:
-    """Where the step bounded the gains of contacts most, and from which rate on it would not."""
-    if not isinstance(ready.servo, Servo):
-        return []  # a mechanism has stops, and no contacts
-    soft, ease, ticks = ready.servo.rows.worst
-    if ticks == 0.0:
-        return []
-    geoms = ready.servo.rows.worst_geom
-    where = "a limit of a joint or tendon"
-    if geoms[0] >= 0:
-        where = "–".join(ready.model.geom(int(g)).name or f"#{g}" for g in geoms)
-    return [
-        f"the step of {1e3 / ready.rate:.3g} ms bounded gains of contacts in {ticks:.0f} ticks, "
-        f"most at {where}: stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
-        + unbounded_from(1.0 / ready.rate, soft, ease)
-    ]
-
-
-def physics_warnings(data: mujoco.MjData) -> list[str]:
-    """What MuJoCo warned of during a run, such as contacts that did not fit its memory."""
-    return [
-        f"MuJoCo warned {int(warning.number)} times: {mujoco.mjtWarning(i).name}"
-        for i, warning in enumerate(data.warning)
-        if warning.number
-    ]
 
 
 def raise_fault(servo: Servo | AdmitServo, rows: np.ndarray) -> None:

@@ -26,10 +26,12 @@ from detent.servo.records import Servo
 _MARK = "complete"
 _PATIENCE = 300.0  # [s] with a helper that still compiles when there is nothing left to claim
 _TEXT = "compiling the servo, once for this version (under a minute)"
+_MORE = "compiling what else this session needs"
 _HELPER = "from detent.warmup import {0}; import sys; {0}(*sys.argv[1:])"
 
 Progress = Callable[[float], None]
 _told: list[Progress] = []  # who is being told
+_said: set[str] = set()  # what was told already
 
 
 def is_compiled() -> bool:
@@ -85,7 +87,8 @@ def warm(servo: Servo | AdmitServo) -> None:
 
 def _warm(stages: list[Any], compiler: Compiler, helper: str) -> None:
     if stages:
-        with telling(_TEXT) as progress, nullcontext() if _told else reporting(progress):
+        text = _MORE if _TEXT in _said else _TEXT
+        with telling(text) as progress, nullcontext() if _told else reporting(progress):
             _compile_on_all_cores(stages, compiler, helper)
 
 
@@ -120,6 +123,8 @@ def _cores() -> int:
 @contextmanager
 def telling(text: str) -> Iterator[Progress]:
     """Say that something is compiled: a bar on a terminal, else a line; unless a caller does."""
+    new = text not in _said
+    _said.add(text)
     if _told:
         yield _told[-1]
     elif sys.stderr.isatty():
@@ -130,7 +135,8 @@ def telling(text: str) -> Iterator[Progress]:
             task = bar.add_task(text, total=1.0)
             yield lambda done: bar.update(task, completed=done)
     else:
-        print(f"detent: {text}", file=sys.stderr, flush=True)
+        if new:
+            print(f"detent: {text}", file=sys.stderr, flush=True)
         yield lambda done: None
 
 

@@ -7,8 +7,9 @@ from typing import cast
 import numpy as np
 
 from detent.app.readings import BIN, SPAN, Readings, summary
-from detent.servo.live import Live
-from detent.servo.records import RESTING, ROW
+from detent.app.status import last_line
+from detent.servo.live import Live, Status
+from detent.servo.records import COLLIDING, RESTING, ROW
 
 RATE = 4000.0
 
@@ -84,8 +85,20 @@ def test_path_peak_and_limits_are_summed_once() -> None:
     given.rows["environment_wrench"][2000, 2] = 7.0
     readings = play_back(given)
     assert readings.altered == 4
-    assert readings.peak == 7.0
+    assert (readings.resting, readings.peak) == (7.0, 7.0)
     np.testing.assert_allclose(readings.travel, 0.1, rtol=0.05)
+
+
+def test_the_largest_force_at_rest_leaves_impulses_out() -> None:
+    given = tape(1.0)
+    given.rows["environment_wrench"][:, 1] = 3.0
+    given.rows["state"] = RESTING
+    given.rows["environment_wrench"][2000, 1], given.rows["state"][2000] = 800.0, COLLIDING
+    readings = play_back(given)
+    assert (readings.resting, readings.peak) == (3.0, 800.0)
+    status = Status(4000, 0, 0, RATE, 1.0, 2.0, 3.0, 4.0, "")
+    said = last_line(status, readings)
+    assert said.endswith("largest force 3.0 N at rest, 800.0 N with impulses of one tick")
 
 
 def test_no_rows_yet() -> None:

@@ -18,6 +18,7 @@ from browser import Page, open_page, wait_for
 
 import detent
 from detent import Contact, Session, World
+from detent.app.panel import noted
 from detent.app.stage import Stage, set_stage
 from detent.app.workbench import play
 
@@ -101,6 +102,29 @@ def test_without_a_browser_the_script_moves_the_tool(capsys: pytest.CaptureFixtu
     moved = re.search(r"the tool moved (\d+) mm", said)
     assert moved is not None and float(moved.group(1)) > 10.0
     assert status is not None and 0 < status.ticks <= 2500
+
+
+LIGHT = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
+  <body name="ball" pos="0 0 .0999"><freejoint/><geom name="ball" size=".1" mass=".02"/></body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.live
+def test_a_bound_that_acts_is_told_while_it_plays_and_at_the_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stiff = Contact(mode="penalty", stiffness=20_000.0, damping=1.0)
+    session = Session(World.from_string(LIGHT), stiff)
+    play(session, rate=1000.0, port=0, seconds=6.0)  # a status line is due after 5 s
+    said = capsys.readouterr().out
+    assert re.search(r"N · gains bounded in \d+ ticks\n", said)
+    bound = r"note: the step of 1 ms bounded gains .* most at floor–ball: .* they would not be"
+    assert re.search(bound, said.splitlines()[-1])
+
+
+def test_notes_on_the_page_show_a_scene_as_text() -> None:
+    assert "&lt;img" in noted(["most at <img src=x>–floor"])
+    assert noted([]) == ""
 
 
 @pytest.mark.live

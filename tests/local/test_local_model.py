@@ -338,6 +338,11 @@ def test_a_diverged_engine_is_not_believed() -> None:
     assert trace["age"][-1] > 0.25 and trace["trust"][-1] < 1.0
 
 
+def test_a_pace_is_nothing_without_a_local_model() -> None:
+    with pytest.raises(ParameterError, match=r"pace = Pace.*left out without local=LocalModel"):
+        Session(World.builtin("corner"), pace=Pace(0.02))
+
+
 def test_a_raising_engine_raises() -> None:
     with pytest.raises(RuntimeError, match="bug of the adapter"):
         run_loud("broken")

@@ -37,6 +37,34 @@ def angular_momentum(rows: np.ndarray) -> np.ndarray:
     return np.array(out)
 
 
+# --- three hinges in a row, without armature
+
+GIMBAL = """<body name="rod">
+  <joint name="roll" axis="1 0 0"/><joint axis="0 1 0"/><joint name="yaw" axis="0 0 1"/>
+  <inertial pos="0 0 .1" mass="1" diaginertia=".002 .003 .001"/></body>"""
+
+
+@pytest.mark.parametrize("seed", [1, 3, 5])
+def test_a_rod_goes_through_gimbal_lock_without_gaining_energy(seed: int) -> None:
+    """``mj_step`` diverges in the same motion, and starts again."""
+    world = World.from_string(scene(GIMBAL)).placed((0.0, 1.5, 0.0))
+    ready = start(loose(world), qvel=20.0 * np.random.default_rng(seed).standard_normal(3))
+    energy = advance(ready, 2000)["tool_energy"]
+    assert energy.max() < 1.05 * energy[0]
+    (said,) = ready.said()
+    assert "gimbal lock" in said
+    assert "rad/s to 100; from" in said
+
+
+def test_a_single_hinge_may_be_as_fast_as_it_likes() -> None:
+    rotor = """<body name="rotor"><joint axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="1" diaginertia=".001 .001 .002"/></body>"""
+    ready = start(loose(World.from_string(scene(rotor))), qvel=[3000.0])
+    advance(ready, 100)
+    assert ready.servo.scene.qvel[0] == 3000.0
+    assert ready.said() == []
+
+
 # --- a free body in space
 
 

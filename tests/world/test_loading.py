@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import mujoco
@@ -168,7 +169,7 @@ def test_what_overlaps_at_the_start_can_be_let_through(tmp_path: Path) -> None:
         ).replace("<worldbody>", '<worldbody><geom type="plane" pos="0 0 -.05" size="1 1 1"/>')
     )
     warned = inspect_world(World.load(path))["warnings"][0]
-    assert "overlap by" in warned and "--ignore-overlaps" in warned
+    assert "overlap at the start" in warned and "--ignore-overlaps" in warned
     world = World.load(path, ignore_overlaps=True)
     assert world.model.nexclude == 2  # two of the three bodies and the floor
     assert Session(world).run(0.01)["tool_energy"].max() < 1.0
@@ -195,17 +196,19 @@ def test_the_stiffest_contact_is_that_of_the_lightest_side() -> None:
     )
 
 
+LIGHT_BALL = scene(
+    """<geom name="floor" type="plane" size="1 1 .1"/>
+    <body name="ball" pos="0 0 .0999"><freejoint/>
+      <geom name="ball" size=".1" mass=".02"/></body>"""
+)
+
+
 def test_a_bound_that_acts_is_noted_with_the_rate_at_which_it_would_not() -> None:
-    text = scene(
-        """<geom name="floor" type="plane" size="1 1 .1"/>
-        <body name="ball" pos="0 0 .0999"><freejoint/>
-          <geom name="ball" size=".1" mass=".02"/></body>"""
-    )
     stiff = Contact(mode="penalty", stiffness=20_000.0, damping=1.0)
     hand = Constant(force=(0.0, 0.0, -1.0))
 
     def notes(rate: float) -> list[str]:
-        run = Session(World.from_string(text), stiff, rate=rate).run(0.05, hand)
+        run = Session(World.from_string(LIGHT_BALL), stiff, rate=rate).run(0.05, hand)
         assert bool(run["bounded"].any()) == bool(run.meta["notes"])
         return list(run.meta["notes"])
 
@@ -213,6 +216,58 @@ def test_a_bound_that_acts_is_noted_with_the_rate_at_which_it_would_not() -> Non
     assert "most at floor–ball: stiffness to 25 %" in said  # ¼ 0.02/T² = 5000 N/m
     assert "from 2000 Hz on they would not be" in said
     assert notes(2010.0) == []
+
+
+@pytest.mark.live
+def test_a_live_run_notes_the_same() -> None:
+    stiff = Contact(mode="penalty", stiffness=20_000.0, damping=1.0)
+    session = Session(World.from_string(LIGHT_BALL), stiff)
+    with session.live(rate=1000.0, hand=Constant(force=(0.0, 0.0, -1.0))) as live:
+        deadline = time.monotonic() + 60.0
+        while not live.notes() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    (said,) = live.notes()
+    assert "most at floor–ball: stiffness to 25 %" in said
+    assert "from 2000 Hz on they would not be" in said
+
+
+# --- what is wrong, in words
+
+BROKEN = {
+    '<geom size="-1"/>': "size 0 must be positive in geom (number 0, which has no name), line 1",
+    "<bdy/>": "loads: unrecognized element <bdy>, line 1",
+    "<body><joint/></body>": "moving bodies must be positive (number 1, which has no name)",
+    '<geom size=".1" foo="1"/>': "loads: unrecognized attribute: 'foo' (in <geom>), line 1",
+    "<body>": "loads: it is not well-formed XML, line 1",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_what_mujoco_says_is_put_in_words(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "scene.xml"
+    path.write_text(f"<mujoco><worldbody>{text}</worldbody></mujoco>")
+    with pytest.raises(SceneError) as caught:
+        World.load(path)
+    assert BROKEN[text] in str(caught.value)
+    assert "Error" not in str(caught.value)
+
+
+def test_a_mesh_that_is_not_there_is_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "scene.xml"
+    geom = '<body><joint/><geom type="mesh" mesh="gone"/></body>'
+    mesh = '<asset><mesh file="gone.stl"/></asset>'
+    path.write_text(f"<mujoco>{mesh}<worldbody>{geom}</worldbody></mujoco>")
+    with pytest.raises(SceneError, match=r"loads: there is no file 'gone.stl' where it looks"):
+        World.load(path)
+
+
+def test_a_folder_is_not_a_scene_but_may_have_some(tmp_path: Path) -> None:
+    with pytest.raises(SceneError, match="is a folder; scene files in it: none"):
+        World.load(tmp_path)
+    for name in ("b.urdf", "a.xml", "readme.md"):
+        (tmp_path / name).touch()
+    with pytest.raises(SceneError, match=r"is a folder; scene files in it: a\.xml, b\.urdf$"):
+        World.load(tmp_path)
 
 
 # --- meshes

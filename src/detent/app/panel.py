@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from itertools import zip_longest
 from typing import Any
 
@@ -59,6 +60,7 @@ class Panel:
                 self._add_contact(gui)
         with gui.add_folder("Servo"):
             self._table = gui.add_html("")
+            self._notes = gui.add_html("")
         with gui.add_folder("Plots"):
             self._charts = Charts(server, readings)
 
@@ -90,6 +92,7 @@ class Panel:
             self._scripted.value = self._said_scripted  # type: ignore[misc]  # it has a setter
         engine = None if self._live.engine is None else self._live.engine.status()
         self._table.content = table(self._live.status(), self._readings, engine)
+        self._notes.content = noted(self._live.notes())
         self._charts.refresh()
 
     def _add_hand(self, gui: viser.GuiApi) -> viser.GuiCheckboxHandle:
@@ -205,6 +208,13 @@ def table(status: Status, readings: Readings, engine: EngineStatus | None = None
     rows = zip_longest(pairs[:half], pairs[half:], fillvalue="")
     body = "".join(f"<tr>{left}<td style='width:1.2em'></td>{right}</tr>" for left, right in rows)
     return f"<table style='width:calc(100% - 1.5em);margin:0 0.75em;{_SMALL}'>{body}</table>"
+
+
+def noted(notes: list[str]) -> str:
+    """What the run says of itself, below the table; a scene's names are not to be trusted."""
+    style = f"margin:0.4em 0.75em 0;{_SMALL}"
+    lines = (f"<p data-name='note' style='{style}'>{escape(note)}</p>" for note in notes)
+    return "".join(lines)
 
 
 def _cells(name: str, label: str, value: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from detent.servo.live import Live
-from detent.servo.records import FREE
+from detent.servo.records import COLLIDING, FREE
 
 MOMENT = 0.1  # [s] over which numbers are averaged, so that they can be read
 ARROW_MOMENT = 0.03  # [s] over which arrows are
@@ -45,7 +45,9 @@ class Readings:
         self._bins = np.zeros((len(CHARTED), round(SPAN / BIN)))
         self._newest = 0  # number of the bin that is being filled
         self.altered = 0  # ticks that the force path changed
-        self.peak = 0.0  # [N] since the start
+        self.bounded = 0  # ticks in which the step bounded a contact's gains
+        self.peak = 0.0  # [N] since the start: an impulse is a large force for one tick
+        self.resting = 0.0  # [N] likewise, without the ticks in which the tool collides
         self.travel = 0.0  # [m] of the hand point since the start
         none = np.zeros(3)
         self.moment = Moment(none, none, none, 0.0, 0, 0, STATES[FREE], 0.0, False)
@@ -67,9 +69,12 @@ class Readings:
     def _take(self, rows: np.ndarray) -> None:
         self._seen = float(rows["time"][-1])
         self.altered += int(rows["altered"].sum())
+        self.bounded += int(np.count_nonzero(rows["bounded"]))
         self.travel += float(length(np.diff(rows["tool_position"], axis=0)).sum())
         values = charted(rows)
         self.peak = max(self.peak, float(values[0].max()))
+        calm = rows["state"] != COLLIDING
+        self.resting = max(self.resting, float(values[0][calm].max(initial=0.0)))
         number = np.floor(rows["time"] / BIN).astype(int)
         count = self._bins.shape[1]
         fresh = np.arange(max(self._newest + 1, number[-1] - count + 1), number[-1] + 1)

@@ -53,7 +53,8 @@ def line(status: Status, readings: Readings) -> str:
     now = readings.moment
     force = float(np.linalg.norm(now.environment))
     contacts = f"{now.contacts} contact{'' if now.contacts == 1 else 's'}"
-    return f"{_timing(status)} · {contacts} · {force:5.1f} N"
+    bounded = f" · gains bounded in {readings.bounded} ticks" if readings.bounded else ""
+    return f"{_timing(status)} · {contacts} · {force:5.1f} N{bounded}"
 
 
 def engine_text(live: Live) -> str:
@@ -72,7 +73,8 @@ def last_line(status: Status, readings: Readings) -> str:
     moved = f"the tool moved {1e3 * readings.travel:.0f} mm"
     return (
         f"stopped after {seconds:.1f} s: {status.ticks} ticks · {_timing(status)}{lost}"
-        f" · {moved}, largest force {readings.peak:.1f} N"
+        f" · {moved}, largest force {readings.resting:.1f} N at rest, "
+        f"{readings.peak:.1f} N with impulses of one tick"
     )
 
 

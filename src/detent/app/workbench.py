@@ -186,8 +186,12 @@ def hold(
         run(bench, live, screen, stopper.stop, seconds)
         live.stop()
         status, link = live.status(), bench.wanted_link
-    if link is None or stopper.stop.is_set():
+    ends = link is None or stopper.stop.is_set()
+    if ends:
         screen.say(last_line(status, bench.readings))
+    for note in live.notes():
+        screen.say(f"note: {note}")
+    if ends or link is None:
         return Held(status, bench.pull.scripted, None)
     try:
         session = session.holding(link, *live.configuration())

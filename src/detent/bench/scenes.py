@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from detent.engines.hush import quiet
 from detent.hands import Constant
 from detent.servo.loop import run_lockstep
 from detent.session import Prepared, Session
@@ -37,10 +38,12 @@ def corner_at_rest(friction: Friction = NO_FRICTION) -> Prepared:
 def bullet_corner() -> Callable[[], None] | None:
     """PyBullet's step of the same scene, or None where it is not installed."""
     try:
-        import pybullet as bullet
+        with quiet():
+            import pybullet as bullet
+
+            bullet.connect(bullet.DIRECT)
     except ImportError:
         return None
-    bullet.connect(bullet.DIRECT)
     bullet.setGravity(0, 0, -9.81)
     bullet.setTimeStep(1.0 / RATE)
     walls = (

@@ -9,6 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from detent.engines.hush import quiet
 from detent.engines.mirror import FOLLOW, HOLDABLE, Mirror, substeps
 from detent.engines.protocol import Target, Task
 from detent.engines.urdf import hull_file, is_free, rotate, tree_urdf
@@ -244,10 +245,11 @@ class BulletEngine(Mirror):
 
 def connect() -> Any:
     """A Bullet world of our own; its constants are attributes of the client."""
-    import pybullet
-    from pybullet_utils.bullet_client import BulletClient
+    with quiet():
+        import pybullet
+        from pybullet_utils.bullet_client import BulletClient
 
-    return BulletClient(connection_mode=pybullet.DIRECT)
+        return BulletClient(connection_mode=pybullet.DIRECT)
 
 
 def _check_scene(model: mujoco.MjModel) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +32,7 @@ from detent.engines.shared import (
     Sizes,
     shared_folder,
 )
-from detent.errors import EngineError, ParameterError
+from detent.errors import DetentError, EngineError, ParameterError
 from detent.local.records import update_size
 from detent.servo.exchange import latest, publish
 
@@ -189,8 +190,17 @@ def serve() -> None:
     except KeyboardInterrupt:
         pass  # the parent gets it too, and stops us
     except Exception as error:
-        shared.say(f"{type(error).__name__}: {error}")
+        shared.say(told(error))
         sys.exit(1)
+
+
+def told(error: Exception) -> str:
+    """What went wrong and, unless an adapter says it on purpose, in which line of its file."""
+    if isinstance(error, DetentError):
+        return f"{type(error).__name__}: {error}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
+    return f"{place}: {type(error).__name__}: {error}"
 
 
 def _serve(shared: Shared, task: Task, engine: Any, period: float, parent: int) -> None:

@@ -43,7 +43,7 @@ class Method:
     ) -> Session:
         """A session at 512 Hz, beside an engine that takes a period for each frame."""
         contact = Contact(stiffness, damping, restitution, mode=self.mode, friction=friction)
-        pace = Pace(period, None if self.latency else 0.0)
+        pace = Pace(period, None if self.latency else 0.0) if self.local else None
         return Session(
             world, contact, self.coupling, device, rate=RATE, local=self.local, pace=pace
         )

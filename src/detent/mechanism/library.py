@@ -164,6 +164,11 @@ MECHANISMS: dict[str, Callable[[], Mechanism]] = {
 }
 
 
+def descriptions() -> dict[str, str]:
+    """What each mechanism is, in a line."""
+    return {name: (make.__doc__ or "").rstrip(".") for name, make in MECHANISMS.items()}
+
+
 def builtin(name: str) -> Mechanism:
     """A mechanism of the library."""
     if name not in MECHANISMS:

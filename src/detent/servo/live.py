@@ -52,6 +52,14 @@ class Companion(Protocol):
         ...
 
 
+class Ready(Protocol):
+    """What must stay alive beside the servo, and speaks for it."""
+
+    def said(self) -> list[str]:
+        """Notes of the start and of the run so far."""
+        ...
+
+
 class Status(NamedTuple):
     """How the loop is doing."""
 
@@ -72,7 +80,7 @@ class Live:
     def __init__(
         self,
         servo: Any,  # Servo, or AdmitServo
-        keep_alive: Any,
+        ready: Ready,
         rate: float,
         realtime: bool,
         sink: Sink | None,
@@ -80,7 +88,7 @@ class Live:
         engine: Companion | None = None,
         tool_bodies: np.ndarray | None = None,
     ) -> None:
-        self._servo, self._keep_alive = servo, keep_alive
+        self._servo, self._ready = servo, ready
         self.rate = rate
         self.period_ns = round(1e9 / rate)
         self._realtime, self._sink, self._cost_ns = realtime, sink, cost_ns
@@ -212,6 +220,11 @@ class Live:
             percentile(ck.compute, 0.99),
             str(self.promises),
         )
+
+    def notes(self) -> list[str]:
+        """Where the step bounds something and from which rate on it would not, and warnings."""
+        trouble = "" if self.engine is None else self.engine.status().trouble
+        return self._ready.said() + ([f"the engine said: {trouble}"] if trouble else [])
 
     def _drive(self) -> None:
         self.promises.take(self._realtime)

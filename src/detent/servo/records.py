@@ -223,6 +223,7 @@ class Scene(Struct):
     seam_geom: np.ndarray
     geom_bounds: np.ndarray  # (ngeom, 6) of static geoms, upright in the world
     geom_upright: np.ndarray  # (ngeom,) 1 = a static box that fills its bounds
+    gimbal_dof: np.ndarray  # hinges of bodies that have three: Euler angles may lock
     limit_dof: np.ndarray
     limit_qpos: np.ndarray
     limit_range: np.ndarray  # (n, 2)
@@ -321,6 +322,7 @@ class Motion(Struct):
     scratch: np.ndarray  # (nv,)
     white: np.ndarray  # (nv,) scratch, whitened
     load: np.ndarray  # (2, nv, nv) Σ K jᵀj, Σ B jᵀj
+    spun: np.ndarray  # (3,) ticks in which hinges were too fast; the fastest's dof and [rad/s]
     jac: np.ndarray  # (6, nv) J_h
     jac_white: np.ndarray  # (6, nv) J_h, whitened
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed

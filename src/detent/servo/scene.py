@@ -125,6 +125,7 @@ def make_scene(
         seam_geom=seam_geom,
         geom_bounds=bounds,
         geom_upright=upright,
+        gimbal_dof=gimbal_dofs(model),
         limit_dof=limit_dof,
         limit_qpos=limit_qpos,
         limit_range=limit_range,
@@ -224,6 +225,13 @@ def joint_limits(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndar
         model.jnt_qposadr[index].astype(np.int64),
         model.jnt_range[index].reshape(-1, 2).copy(),
     )
+
+
+def gimbal_dofs(model: mujoco.MjModel) -> np.ndarray:
+    """Hinges of bodies that have three or more of them: there two axes may come to coincide."""
+    hinges = model.jnt_type == _HINGE
+    count = np.bincount(model.jnt_bodyid[hinges], minlength=model.nbody)
+    return model.jnt_dofadr[hinges & (count[model.jnt_bodyid] >= 3)].astype(np.int64)
 
 
 def last_dofs(model: mujoco.MjModel) -> np.ndarray:
@@ -351,7 +359,7 @@ def make_arrays(
         M=a(len(model.M_colind)), drag=a(nv), bond=a(nv + model.ntendon), rank_one=a((2, nv)),
         inertia=make_inertia(*layout, closures), damped=make_inertia(*layout, closures),
         torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
-        after=a(nv), scratch=a(nv), white=a(nv), load=a((2, nv, nv)), jac=a((6, nv)),
+        after=a(nv), scratch=a(nv), white=a(nv), load=a((2, nv, nv)), spun=a(3), jac=a((6, nv)),
         jac_white=a((6, nv)), jac_rate=a((6, nv)),
         vector3=a((3, 3)), twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
         mapping=mapping_work(), rank=a(2, whole), error=a((2, 6)),

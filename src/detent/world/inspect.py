@@ -11,12 +11,14 @@ from detent.world.contact import Contact
 from detent.world.decompose import hollow, hollow_meshes
 from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
+from detent.world.names import body_name, geom_name, joint_name
 from detent.world.stiffness import least_rate, lightest_contact, stiffest
-from detent.world.world import OVERLAP, World, body_name, keyframe_name
+from detent.world.world import OVERLAP, World, keyframe_name
 
 _RATES = (1000.0, 2000.0, 4000.0)  # [Hz]
 _STIFFNESS = Contact().stiffness  # [N/m]
 _LOOSE = 1e-6  # [m, rad] a loop that is open by more at the start is worth a warning
+_LISTED = 6  # of many that a warning names
 _TARGETS = {
     mujoco.mjtTrn.mjTRN_JOINT: mujoco.mjtObj.mjOBJ_JOINT,
     mujoco.mjtTrn.mjTRN_JOINTINPARENT: mujoco.mjtObj.mjOBJ_JOINT,
@@ -53,7 +55,7 @@ def inspect_world(world: World) -> dict[str, Any]:
         "start": _start(world),
         "loops": [_equality(model, i) for i in range(model.neq)],
         "actuators": [_actuator(world, model, i) for i in range(model.nu)],
-        "springs": [model.joint(j).name or f"#{j}" for j in np.nonzero(model.jnt_stiffness)[0]],
+        "springs": [joint_name(model, int(j)) for j in np.nonzero(model.jnt_stiffness)[0]],
         "worth_holding": [str(one) for one in worth_holding(model)],
         "stiffest_contact": _stiffest(world, data),
         "contact_pairs_at_the_start": _touching(model, data),
@@ -69,11 +71,11 @@ def _stiffest(world: World, data: mujoco.MjData) -> str:
     if light is None:
         return "none: the tool collides with nothing"
     listed = ", ".join(f"{stiffest(light.mass, r):.3g} at {r / 1e3:g} kHz" for r in _RATES)
-    return f"{listed} [N/m], where {_geom(world.model, light.geom)} is {light.mass:.3g} kg"
+    return f"{listed} [N/m], where {geom_name(world.model, light.geom)} is {light.mass:.3g} kg"
 
 
-def _geom(model: mujoco.MjModel, geom: int) -> str:
-    return model.geom(geom).name or f"#{geom}"
+def _body(model: mujoco.MjModel, body: int) -> str:
+    return "the world" if body == 0 else body_name(model, body)
 
 
 def _start(world: World) -> str:
@@ -97,7 +99,7 @@ def _equality(model: mujoco.MjModel, i: int) -> str:
     if kind in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
         if model.eq_objtype[i] == int(mujoco.mjtObj.mjOBJ_SITE):
             tied = [int(model.site_bodyid[site]) for site in tied]
-        names = ["the world" if b == 0 else body_name(model, b) for b in tied]
+        names = [_body(model, b) for b in tied]
     elif kind in (mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtEq.mjEQ_TENDON):
         look_up = model.joint if kind == mujoco.mjtEq.mjEQ_JOINT else model.tendon
         names = [look_up(k).name or f"#{k}" for k in tied if k >= 0]
@@ -124,7 +126,7 @@ def _actuator(world: World, model: mujoco.MjModel, i: int) -> str:
 
 def _touching(model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
     pairs = {
-        f"{_geom(model, int(a))}–{_geom(model, int(b))}"
+        f"{geom_name(model, int(a))}–{geom_name(model, int(b))}"
         for a, b in data.contact.geom
         if a >= 0 and b >= 0
     }
@@ -133,14 +135,14 @@ def _touching(model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
 
 def _overrides(world: World) -> list[str]:
     named = np.nonzero(np.isfinite(world.properties).any(axis=1))[0]
-    return [_geom(world.model, int(g)) for g in named]
+    return [geom_name(world.model, int(g)) for g in named]
 
 
 def _warnings(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
     """What is wrong, or may surprise: what keeps a session from starting first."""
     return [
         *_open_loops(model, data),
-        *_overlap(data),
+        *_overlap(model, data),
         *_untouchable(world, model),
         *_hollow_meshes(model),
         *_bounded(world, data),
@@ -159,12 +161,21 @@ def _open_loops(model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
     return out
 
 
-def _overlap(data: mujoco.MjData) -> list[str]:
-    deep = min((float(d) for d in data.contact.dist), default=0.0)
-    if deep >= -OVERLAP:
+def _overlap(model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
+    """Which bodies overlap at the start, the deepest first."""
+    deep: dict[tuple[int, int], float] = {}
+    for pair, dist in zip(data.contact.geom, data.contact.dist, strict=True):
+        if dist < -OVERLAP and min(pair) >= 0:
+            one, other = sorted(int(b) for b in model.geom_bodyid[pair])
+            deep[one, other] = max(deep.get((one, other), 0.0), -1e3 * float(dist))
+    if not deep:
         return []
+    worst = sorted(deep, key=lambda pair: -deep[pair])
+    named = {pair: "–".join(_body(model, b) for b in pair) for pair in worst}
+    listed = ", ".join(f"{named[pair]} by {deep[pair]:.3g} mm" for pair in worst[:_LISTED])
+    more = f" and {len(worst) - _LISTED} more" if len(worst) > _LISTED else ""
     return [
-        f"bodies overlap by {-1e3 * deep:.3g} mm at the start: they will be pushed apart; "
+        f"bodies overlap at the start and will be pushed apart: {listed}{more}; "
         "ignore_overlaps=True (--ignore-overlaps) lets them pass through each other"
     ]
 
@@ -182,8 +193,8 @@ def _hollow_meshes(model: mujoco.MjModel) -> list[str]:
     if not deep:
         return []
     worst = sorted(deep, key=lambda name: -deep[name])
-    listed = ", ".join(f"{name} (by {1e3 * deep[name]:.3g} mm)" for name in worst[:6])
-    more = f" and {len(worst) - 6} more" if len(worst) > 6 else ""
+    listed = ", ".join(f"{name} (by {1e3 * deep[name]:.3g} mm)" for name in worst[:_LISTED])
+    more = f" and {len(worst) - _LISTED} more" if len(worst) > _LISTED else ""
     return [
         f"meshes that are not convex collide as their hulls, which are too full: {listed}{more}; "
         "decompose=True (--decompose) collides them in convex parts"
@@ -194,7 +205,7 @@ def _bounded(world: World, data: mujoco.MjData) -> list[str]:
     light = lightest_contact(world, data)
     if light is None or least_rate(light.mass, _STIFFNESS) <= _RATES[-1]:
         return []
-    where, needed = _geom(world.model, light.geom), least_rate(light.mass, _STIFFNESS)
+    where, needed = geom_name(world.model, light.geom), least_rate(light.mass, _STIFFNESS)
     return [
         f"the tool is light at {where} ({light.mass:.3g} kg): a contact of {_STIFFNESS:g} N/m "
         f"there is softened below {needed:.3g} Hz"

@@ -12,12 +12,16 @@ import numpy as np
 
 from detent.checks import fraction, not_negative, vector
 from detent.errors import ParameterError, SceneError, ToolNotNamedError, UnknownNameError
+from detent.world.complaints import in_words
+from detent.world.described import first_sentence
 from detent.world.holdable import worth_holding
 from detent.world.loops import mechanism
+from detent.world.names import body_name, geom_name
 from detent.world.screen import is_risky, read_spec, screen
 
 LIBRARY = Path(__file__).parent / "library"
 PROPERTIES = ("stiffness", "damping", "restitution", "friction")
+LISTED = 12  # scene files of a folder that an error names
 OVERLAP = 1e-3  # [m] deeper than this at the start is a mistake of the scene, not a contact
 _GEOM, _BODY = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_BODY
 
@@ -111,7 +115,7 @@ class World:
         """
         path = Path(path)
         if not path.is_file():
-            raise SceneError(f"there is no scene file {path}")
+            raise SceneError(no_file(path))
         spec = _read(str(path), False, path.name, allow_outside, trusted)
         spec = _alter(spec, free, decompose, path.name)
         if ignore_overlaps:
@@ -145,6 +149,11 @@ class World:
     def library() -> list[str]:
         """Names of the built-in worlds."""
         return sorted(file.stem for file in LIBRARY.glob("*.xml"))
+
+    @staticmethod
+    def descriptions() -> dict[str, str]:
+        """What each of them is, in a line."""
+        return {name: first_sentence(LIBRARY / f"{name}.xml") for name in World.library()}
 
     @property
     def tool_bodies(self) -> list[int]:
@@ -203,9 +212,14 @@ class World:
         return other
 
 
-def body_name(model: mujoco.MjModel, body: int) -> str:
-    """The name of a body, ``#id`` if it has none."""
-    return model.body(body).name or f"#{body}"
+def no_file(path: Path) -> str:
+    """Why a path is no scene; of a folder, which scenes are in it."""
+    if not path.is_dir():
+        return f"there is no scene file {path}"
+    inside = sorted(one.name for one in path.iterdir() if one.suffix in (".xml", ".urdf"))
+    more = f" and {len(inside) - LISTED} more" if len(inside) > LISTED else ""
+    listed = ", ".join(inside[:LISTED]) + more if inside else "none"
+    return f"{path} is a folder; scene files in it: {listed}"
 
 
 def _read(source: str, is_text: bool, name: str, outside: bool, trusted: bool) -> mujoco.MjSpec:
@@ -215,8 +229,7 @@ def _read(source: str, is_text: bool, name: str, outside: bool, trusted: bool) -
             screen(source, is_text, outside)
         return read_spec(source, is_text, outside)
     except Exception as error:  # MuJoCo raises several types
-        said = " ".join(str(error).split())
-        raise SceneError(f"{name} is not a scene that Detent loads: {said}") from error
+        raise SceneError(f"{name} is not a scene that Detent loads: {in_words(error)}") from error
 
 
 def _alter(spec: mujoco.MjSpec, free: bool, decompose: bool, name: str) -> mujoco.MjSpec:
@@ -255,7 +268,7 @@ def _compile(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     try:
         model = spec.compile()
     except Exception as error:
-        raise SceneError(f"MuJoCo refuses the scene {name!r}: {error}") from error
+        raise SceneError(f"MuJoCo refuses the scene {name!r}: {in_words(error)}") from error
     if model.nv == 0:
         raise SceneError(f"nothing in the scene {name!r} can move: it has no joints")
     if model.nflex:
@@ -391,17 +404,17 @@ def _properties(model: mujoco.MjModel, given: Mapping[str, Mapping[str, float]])
         for k in range(model.tuple_adr[i], model.tuple_adr[i] + model.tuple_size[i]):
             if model.tuple_objtype[k] == _GEOM:
                 geom = int(model.tuple_objid[k])
-                where = f"geom {model.geom(geom).name!r}"
+                where = f"geom {geom_name(model, geom)!r}"
                 table[geom, PROPERTIES.index(prop)] = check_property(
                     prop, model.tuple_objprm[k], where
                 )
-    for geom_name, values in given.items():
-        geom = mujoco.mj_name2id(model, _GEOM, geom_name)
+    for name, values in given.items():
+        geom = mujoco.mj_name2id(model, _GEOM, name)
         if geom < 0:
-            names = (model.geom(g).name or f"#{g}" for g in range(model.ngeom))
-            raise UnknownNameError("geom", geom_name, names)
+            names = (model.geom(g).name for g in range(model.ngeom))
+            raise UnknownNameError("geom", name, filter(None, names))
         for prop, value in values.items():
             if prop not in PROPERTIES:
                 raise UnknownNameError("contact property", prop, PROPERTIES)
-            table[geom, PROPERTIES.index(prop)] = check_property(prop, value, f"geom {geom_name!r}")
+            table[geom, PROPERTIES.index(prop)] = check_property(prop, value, f"geom {name!r}")
     return table

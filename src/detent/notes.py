@@ -1,0 +1,68 @@
+"""What a run says of itself: where the step bounded something, and what MuJoCo warned of.
+
+It reads what the tick keeps anyway, so it may be called while the servo runs.
+"""
+
+from __future__ import annotations
+
+import mujoco
+
+from detent.assembly import unbounded_from
+from detent.local.records import ACTIVE
+from detent.servo.admit import AdmitServo
+from detent.servo.move import MOST_TURN
+from detent.servo.records import Servo
+from detent.world.names import geom_name, joint_name
+
+
+def run_notes(
+    servo: Servo | AdmitServo, model: mujoco.MjModel, data: mujoco.MjData, rate: float
+) -> list[str]:
+    """All that a run has to say so far; *model* and *data* are the servo's, *rate* is in Hz."""
+    if isinstance(servo, AdmitServo):  # a mechanism has stops, and neither contacts nor hinges
+        return []
+    return [
+        *bounded_contacts(servo, model, rate),
+        *bounded_hinges(servo, model, rate),
+        *physics_warnings(data),
+    ]
+
+
+def bounded_contacts(servo: Servo, model: mujoco.MjModel, rate: float) -> list[str]:
+    """Where the step bounded the gains of contacts most, and from which rate on it would not."""
+    soft, ease, ticks = servo.rows.worst
+    if ticks == 0.0:
+        return []
+    geoms = servo.rows.worst_geom
+    where = "a limit of a joint or tendon"
+    if geoms[0] >= 0:
+        where = "–".join(geom_name(model, int(g)) for g in geoms)
+        if servo.local.counts[ACTIVE]:  # whose constraints know no geoms
+            where = "a constraint of the local model"
+    return [
+        f"the step of {1e3 / rate:.3g} ms bounded gains of contacts in {ticks:.0f} ticks, "
+        f"most at {where}: stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
+        + unbounded_from(1.0 / rate, soft, ease)
+    ]
+
+
+def bounded_hinges(servo: Servo, model: mujoco.MjModel, rate: float) -> list[str]:
+    """Which of three hinges in a row was too fast for the step, near gimbal lock."""
+    ticks, dof, fastest = servo.motion.spun
+    if ticks == 0.0:
+        return []
+    hinge = joint_name(model, int(model.dof_jntid[int(dof)]))
+    return [
+        f"the step of {1e3 / rate:.3g} ms bounded how fast hinges turn near their gimbal lock in "
+        f"{ticks:.0f} ticks, most at {hinge}: {fastest:.4g} rad/s to {MOST_TURN * rate:.4g}; "
+        f"from {fastest / MOST_TURN:.4g} Hz on it would not be"
+    ]
+
+
+def physics_warnings(data: mujoco.MjData) -> list[str]:
+    """What MuJoCo warned of during a run, such as contacts that did not fit its memory."""
+    return [
+        f"MuJoCo warned {int(warning.number)} times: {mujoco.mjtWarning(i).name}"
+        for i, warning in enumerate(data.warning)
+        if warning.number
+    ]
