@@ -5,6 +5,8 @@ It reads what the tick keeps anyway, so it may be called while the servo runs.
 
 from __future__ import annotations
 
+import math
+
 import mujoco
 
 from detent.assembly import unbounded_from
@@ -23,6 +25,7 @@ def run_notes(
         return []
     return [
         *bounded_contacts(servo, model, rate),
+        *loosened_bonds(servo, rate),
         *bounded_hinges(servo, model, rate),
         *physics_warnings(data),
     ]
@@ -43,6 +46,19 @@ def bounded_contacts(servo: Servo, model: mujoco.MjModel, rate: float) -> list[s
         f"the step of {1e3 / rate:.3g} ms bounded gains of contacts in {ticks:.0f} ticks, "
         f"most at {where}: stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
         + unbounded_from(1.0 / rate, soft, ease)
+    ]
+
+
+def loosened_bonds(servo: Servo, rate: float) -> list[str]:
+    """By how much the step lengthened what friction stretches before it slips."""
+    times, ticks = servo.rows.loosened
+    if ticks == 0.0 or times <= 1.0:
+        return []
+    length = 1e6 * servo.parameters["friction_breakaway"][0]
+    return [
+        f"the step of {1e3 / rate:.3g} ms bounded the stiffness of friction: contacts give way by "
+        f"up to {times * length:.3g} µm before they slip, not by {length:.3g}; from "
+        f"{rate * math.sqrt(times):.4g} Hz on they would not"
     ]
 
 

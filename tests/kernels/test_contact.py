@@ -54,6 +54,7 @@ def test_a_missed_collision_is_not_new() -> None:
 def test_a_contact_that_presses_deeper_is_not_new() -> None:
     assert not is_new(-1e-3, -0.1, 1e-3)
     assert is_new(-1e-5, -0.1, 1e-3)
+    assert is_new(0.0, -0.1, 1e-3)
 
 
 def test_groups_are_the_connected_components() -> None:

@@ -212,6 +212,33 @@ def test_a_new_contact_that_separates_rests_without_impulse() -> None:
     assert row["environment_wrench"][1] == pytest.approx(2 * 1000 * 1e-6)
 
 
+def test_a_fast_turning_body_does_not_miss_its_first_collision() -> None:
+    """Its path is not straight, so that s − T v may lie inside although it came from outside."""
+    box = '<body name="box"><freejoint/><geom type="box" size=".1 .06 .04" mass="1"/></body>'
+    world = World.from_string(scene('<geom type="plane" size="5 5 .1"/>' + box))
+    rng = np.random.default_rng(5)
+    for _ in range(100):  # a straight path misses the 91st
+        turn = rng.normal(size=4)
+        pose = [0.0, 0.0, 0.2, *(turn / np.linalg.norm(turn))]
+        fast = [0.0, 0.0, -rng.uniform(0.3, 1.0), *rng.normal(size=3, scale=15.0)]
+        trace = advance(start(loose(world.placed(pose), Contact()), qvel=fast), 400)
+        first = int(np.argmax(trace["contacts"] > 0))
+        assert trace["contacts"][first] > 0
+        came = trace["tool_energy"][first + 1] < trace["tool_energy"][first]
+        assert trace["state"][first] == COLLIDING or not came
+
+
+@pytest.mark.parametrize("ticks", [1, 2, 3, 4, 7])
+def test_a_ball_that_touches_exactly_at_a_tick_bounces(ticks: int) -> None:
+    ball = '<body name="ball"><freejoint/><geom size=".05" mass=".5"/></body>'
+    world = World.from_string(scene('<geom type="plane" size="5 5 .1"/>' + ball))
+    at = world.placed([0.0, 0.0, 0.05 + ticks * 1e-3, 1.0, 0.0, 0.0, 0.0])
+    ready = start(loose(at, Contact(restitution=1.0)), qvel=[0.0, 0.0, -1.0, 0.0, 0.0, 0.0])
+    trace = advance(ready, 20)
+    assert trace["tool_twist"][-1, 2] == pytest.approx(1.0, abs=1e-9)
+    assert trace["depth"].max() <= 1.001e-3
+
+
 def test_a_colliding_group_gets_impulses_instead_of_penalties() -> None:
     ready = start(loose(peg(0, 0.0105 - 5e-5), Contact(1e5, 100)), qvel=[0, -0.1, 0])
     row = advance(ready, 1)[0]

@@ -57,6 +57,17 @@ def test_a_ball_with_spin_bounces_as_the_textbook_says(
     np.testing.assert_allclose(rows["tool_twist"][hit + 1], [*velocity, *spin], atol=1e-9)
 
 
+def test_a_sliding_collision_has_kinetic_friction_and_one_that_does_not_static() -> None:
+    for speed, mu in ((1.0, 0.1), (5e-5, 0.25)):
+        contact = Contact(friction=Friction(static=0.25, kinetic=0.1))
+        ready = start(loose(World.from_string(BALL), contact), qvel=[speed, 0, -0.3, 0, 0, 0])
+        rows = advance(ready, 5)
+        hit = int(np.argmax(rows["collisions"] > 0))
+        lever = RADIUS - 0.5 * rows["depth"][hit]
+        velocity, spin = bounce(0.0, mu, lever, np.array([speed, 0, -0.3]), np.zeros(3))
+        np.testing.assert_allclose(rows["tool_twist"][hit + 1], [*velocity, *spin], atol=1e-9)
+
+
 def random_case(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
     nv, m = int(rng.integers(3, 9)), int(rng.integers(1, 9))
     A = rng.standard_normal((nv, nv))

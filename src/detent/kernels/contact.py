@@ -40,7 +40,7 @@ def is_new(s: float, v: float, step: float) -> bool:
     one that creeps in, slower than anybody feels, is left to the penalty force: in an exact
     fit round-off alone makes such contacts, tick after tick.
     """
-    return s < 0.0 and v < -CREEP and s - step * v >= 0.0
+    return s <= 0.0 and v < -CREEP and s - step * v >= 0.0
 
 
 @kernel

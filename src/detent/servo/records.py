@@ -287,7 +287,7 @@ class Rows(Struct):
     hit_row: np.ndarray  # (2 cap,) the row behind each row of the collision
     hit_jac: np.ndarray  # (2 cap, nv): two per row where self-collisions are split
     hit_restitution: np.ndarray  # (2 cap,) [-]
-    hit_friction: np.ndarray  # (2 cap,) [-] μ_s, zero where there is none
+    hit_friction: np.ndarray  # (2 cap,) [-] μ_s, or μ_k of what slides; zero where there is none
     hit_tangent: np.ndarray  # (2 cap, 2, nv) rows of the sliding velocity
     hit_impulse: np.ndarray  # (2 cap,) [N·s]
     hit_slide: np.ndarray  # (2 cap, 2) [N·s] impulses along the tangents
@@ -298,6 +298,8 @@ class Rows(Struct):
     spreading: np.ndarray  # (1,) 1 = the tool's last impulse was cut short and goes on
     constrained: np.ndarray  # (1,) 1 = a god object was held back by a contact
     group_restitution: np.ndarray  # (ntree,)
+    touched: np.ndarray  # (ntree,) 1 = the tree touched something in the last tick
+    loosened: np.ndarray  # (2,) the most by which the step lengthened a friction bond; ticks
 
 
 # What a contact remembers while it lasts.

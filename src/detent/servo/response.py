@@ -204,12 +204,14 @@ def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
 
 
 @kernel
-def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, split: int, slides: int) -> int:
+def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, p: np.ndarray) -> int:
     """Row r joins the collision; a split self-collision as one row per body (TH 4.22-4.23)."""
     moving = rows.tree[r, 0] >= 0 and rows.tree[r, 1] >= 0 and rows.geom[r, 0] >= 0
-    if split == 0 or not moving:
+    if p["self_collision"][0] == 0 or not moving:
         copy_vector(rows.jac[r], rows.hit_jac[hits])
-        describe_hit(sc, rows, r, hits, slides)
+        describe_hit(rows, r, hits)
+        if p["friction_impacts"][0] != 0:
+            describe_sliding(sc, rows, r, hits, p)
         return hits + 1
     kept = mo.scratch
     copy_vector(rows.jac[r], kept)
@@ -217,7 +219,7 @@ def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, split: int, sl
         clear_vector(rows.jac[r])
         add_normal_row(sc, rows, r, side, 1.0 if side == 1 else -1.0)
         copy_vector(rows.jac[r], rows.hit_jac[hits])
-        describe_hit(sc, rows, r, hits, 0)
+        describe_hit(rows, r, hits)
         hits += 1
     copy_vector(kept, rows.jac[r])
     return hits
@@ -236,17 +238,29 @@ def tangent(normal: np.ndarray, which: int) -> tuple[float, float, float]:
 
 
 @kernel
-def describe_hit(sc: Scene, rows: Rows, r: int, hit: int, slides: int) -> None:
+def describe_hit(rows: Rows, r: int, hit: int) -> None:
     """What the collision needs of row r besides its normal row."""
     rows.hit_row[hit] = r
     rows.hit_restitution[hit] = rows.restitution[r]
     rows.hit_friction[hit] = 0.0
-    if slides == 0:
-        return
+
+
+@kernel
+def describe_sliding(sc: Scene, rows: Rows, r: int, hit: int, p: np.ndarray) -> None:
+    """Its rows along the tangents, and the coefficient of friction.
+
+    What slides faster than the dead band has the kinetic coefficient [Karnopp85].
+    """
     clear_matrix(rows.hit_tangent[hit])
-    rows.hit_friction[hit] = rows.friction[r]
+    squared = 0.0
     for k in range(2):
-        add_relative_row(sc, rows, r, tangent(rows.normal[r], k), rows.hit_tangent[hit, k])
+        row = rows.hit_tangent[hit, k]
+        add_relative_row(sc, rows, r, tangent(rows.normal[r], k), row)
+        squared += dot(row, sc.qvel, sc.nv) ** 2
+    rows.hit_friction[hit] = rows.friction[r]
+    static, slow = p["friction_static"][0], p["friction_dead_band"][0]
+    if squared > slow * slow and static > 0.0:
+        rows.hit_friction[hit] *= p["friction_kinetic"][0] / static
 
 
 @kernel
@@ -265,7 +279,7 @@ def normal_velocity(rows: Rows, r: int, velocity: np.ndarray, nv: int) -> float:
 
 @kernel
 def collect_hits(
-    sc: Scene, mo: Motion, rows: Rows, root: int, split: int, slides: int, after: np.ndarray
+    sc: Scene, mo: Motion, rows: Rows, root: int, p: np.ndarray, after: np.ndarray
 ) -> int:
     """All touching contacts of the group that do not recede, before or after (TH 4.24)."""
     hits = 0
@@ -279,7 +293,7 @@ def collect_hits(
             rows.joined[r] = 1
             joins = True
         if joins:
-            hits = add_hit(sc, mo, rows, r, hits, split, slides)
+            hits = add_hit(sc, mo, rows, r, hits, p)
     return hits
 
 
@@ -324,9 +338,7 @@ def resolve_group(s: Servo, root: int) -> None:
     rows.tally[4] = 0
     for _ in range(1 + REACTIVATIONS):
         before = rows.tally[4]
-        rows.tally[4] = collect_hits(
-            s.scene, mo, rows, root, p["self_collision"][0], p["friction_impacts"][0], mo.after
-        )
+        rows.tally[4] = collect_hits(s.scene, mo, rows, root, p, mo.after)
         if rows.tally[4] == before:
             break
         call_stage(s.stages[STAGE_COLLIDE], s)

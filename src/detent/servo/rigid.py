@@ -9,10 +9,10 @@ from detent.kernels.jit import kernel
 from detent.kernels.projection import iteration_limit, project_onto_rows
 from detent.kernels.stages import call_stage
 from detent.kernels.step_friction import STEP_SWEEPS, step_with_friction
-from detent.kernels.vectors import copy_vector, dot
+from detent.kernels.vectors import copy_vector
 from detent.servo.move import accelerate
 from detent.servo.records import MEMORY_FRICTION, STAGE_PROJECT, UNILATERAL, Rows, Scene, Servo
-from detent.servo.response import add_row_torque, describe_hit, tangent
+from detent.servo.response import add_row_torque, describe_hit, describe_sliding, tangent
 
 
 @kernel
@@ -53,18 +53,11 @@ def project_rigid(s: Servo) -> None:
 
 @kernel
 def grip(sc: Scene, rows: Rows, r: int, p: np.ndarray) -> None:
-    """The coefficient of row r, and the impulses that it had in the last step, or -1.
-
-    What slides faster than the dead band has the kinetic coefficient [Karnopp85].
-    """
+    """The sliding of row r, and the impulses that it had in the last step, or -1."""
     rows.hit_impulse[r], rows.hit_slide[r, 0], rows.hit_slide[r, 1] = -1.0, 0.0, 0.0
+    describe_sliding(sc, rows, r, r, p)
     if rows.hit_friction[r] <= 0.0:
         return
-    static, slow = p["friction_static"][0], p["friction_dead_band"][0]
-    squared = dot(rows.hit_tangent[r, 0], sc.qvel, sc.nv) ** 2
-    squared += dot(rows.hit_tangent[r, 1], sc.qvel, sc.nv) ** 2
-    if squared > slow * slow:
-        rows.hit_friction[r] *= p["friction_kinetic"][0] / static if static > 0.0 else 1.0
     memory = rows.memory[r, MEMORY_FRICTION : MEMORY_FRICTION + 5]
     if memory[4] == 0.0:
         return
@@ -96,7 +89,7 @@ def project_rubbing(s: Servo) -> None:
     count = rows.tally[0]
     bound_velocities(rows, p)
     for r in range(count):
-        describe_hit(sc, rows, r, r, 1)
+        describe_hit(rows, r, r)
         grip(sc, rows, r, p)
     step_with_friction(
         mo.damped, rows.jac, rows.hit_tangent, rows.hit_friction, rows.bound, count, mo.after,

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from detent.kernels.friction import (
+    CLASSICAL,
     RESET_INTEGRATOR,
     SYMMETRIC,
     Vector,
@@ -166,7 +167,9 @@ def rub_contacts(rows: Rows, count: int, load: float, p: np.ndarray) -> None:
         r = rubbing[i]
         mu, f = friction[r], force[r]
         if mu != last:  # mostly all contacts have one
-            last, (travel, _) = mu, bond_travel(law, load, step, mu, ratio * mu, breakaway)
+            last, (travel, free) = mu, bond_travel(law, load, step, mu, ratio * mu, breakaway)
+            if not free and law != CLASSICAL:  # which has no bond
+                note_loosened(rows, step / (travel * breakaway))
             share = stick_damping(damping, ratio * mu * travel / step, load, 1.0, step)
         beta = share * f if damping < 0.0 else stick_damping(damping, 0.0, load, f, step)
         limit, slips, before = most * mu * f, memory[r, m + 3], memory[r, m + 4]
@@ -184,6 +187,13 @@ def rub_contacts(rows: Rows, count: int, load: float, p: np.ndarray) -> None:
         memory[r, m], memory[r, m + 1], memory[r, m + 2] = u
         memory[r, m + 3], memory[r, m + 4] = slips, limit
         out[r, 0], out[r, 1], out[r, 2] = drag
+
+
+@kernel
+def note_loosened(rows: Rows, times: float) -> None:
+    """A bond was made longer than asked for, because the step cannot hold a stiffer one."""
+    rows.loosened[0] = max(rows.loosened[0], times)
+    rows.loosened[1] += 1.0
 
 
 @kernel

@@ -383,10 +383,12 @@ def make_arrays(
         hit_tangent=a((hits, 2, nv)), hit_impulse=a(hits), hit_slide=a((hits, 2)),
         order=a(cap, whole), parent=a(model.ntree, whole),
         group_state=a(model.ntree, whole), trust=a(1), spreading=a(1, whole),
-        constrained=a(1, whole), group_restitution=a(model.ntree),
+        constrained=a(1, whole), group_restitution=a(model.ntree), touched=a(model.ntree, whole),
+        loosened=a(2),
     )  # fmt: skip
     rows.worst[:2] = 1.0  # nothing was bounded yet
     rows.trust[0] = 1.0
+    rows.touched[:] = 1  # what overlaps at the start has not just arrived
     device = Device(
         position=a(3), seen=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
         mask=a(6), axes=a(6, whole), dimension=a(1, whole), packed=a((2, 6, 6)), topology=a(6),

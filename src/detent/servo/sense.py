@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from detent.kernels.contact import (
+    CREEP,
     group_root,
     is_new,
     join_groups,
@@ -300,11 +301,38 @@ def classify_groups(sc: Scene, rows: Rows, mode: int, step: float) -> None:
             rows.group_restitution[root] = min(rows.group_restitution[root], rows.restitution[r])
         goes_on = rows.spreading[0] != 0 and rows.velocity[r] < 0.0
         spread = goes_on and root == group_root(rows.parent, sc.tool_tree)
-        new = spread or is_new(rows.separation[r], rows.velocity[r], step)
+        new = spread or arrives(rows, r) or is_new(rows.separation[r], rows.velocity[r], step)
         if new and strikes and mode == IMPULSE:
             rows.group_state[root] = COLLIDING
         elif rows.group_state[root] == FREE:
             rows.group_state[root] = RESTING
+    note_touched(rows, touch)
+
+
+@kernel
+def arrives(rows: Rows, r: int) -> bool:
+    """Whether row r is a contact of a tree that touched nothing before, and approaches.
+
+    Such a contact is new, however fast the body turns; `is_new` takes its path for straight.
+    """
+    if rows.geom[r, 0] < 0 or rows.velocity[r] >= -CREEP:
+        return False
+    for side in range(2):
+        tree = rows.tree[r, side]
+        if tree >= 0 and rows.touched[tree] == 0:
+            return True
+    return False
+
+
+@kernel
+def note_touched(rows: Rows, touch: float) -> None:
+    """Which trees touch something, for the next tick."""
+    clear_vector(rows.touched)
+    for r in range(rows.tally[0]):
+        if rows.separation[r] <= touch and rows.geom[r, 0] >= 0:
+            for side in range(2):
+                if rows.tree[r, side] >= 0:
+                    rows.touched[rows.tree[r, side]] = 1
 
 
 @kernel
