@@ -203,7 +203,7 @@ def slope_claims(m: Metrics, below: float, above: float) -> list[Claim]:
     source = "Coulomb, TH 4.3.1"
     got = m["space.turned_difference"]
     text = "turning slope and block about the normal changes nothing (relative)"
-    claims.append(at_most("incline.isotropy", source, text, got, 1e-6))
+    claims.append(at_most("incline.isotropy", source, text, got, 1e-9))
     got = max(m["plane.breakaway_tall"], m["space.breakaway_tall"])
     text = (
         "a rigid block would slip at arctan μ_s whatever its height; with a bond per contact "
