@@ -11,7 +11,7 @@ import sympy as sp
 from detent import Mechanism, Session
 from detent.admission import dense_inertia, make_plan
 from detent.devices import AdmittanceDisplay
-from detent.kernels.constrained import Mechanics
+from detent.kernels.mechanics import Mechanics
 from detent.kernels.stages import run_stage
 from detent.servo.admit import STAGE_ACT, STAGE_SETTLE
 

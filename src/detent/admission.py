@@ -16,7 +16,8 @@ from detent.devices.admittance import AdmittanceDisplay
 from detent.devices.protocol import ImpedanceDevice
 from detent.errors import MechanismError
 from detent.hands import Hand, Playback
-from detent.kernels.constrained import RUNGE_KUTTA, Mechanics, advance, make_mechanics
+from detent.kernels.advance import RUNGE_KUTTA
+from detent.kernels.mechanics import Mechanics, make_mechanics
 from detent.kernels.stages import run_stage, stage_address
 from detent.mechanism.build import build, mark_built
 from detent.mechanism.mechanism import Mechanism, Orientation
@@ -123,17 +124,13 @@ def _mechanics(m: Mechanism, module: ModuleType) -> Mechanics:
     ]
     fields = {name: getattr(me, name) for name in Mechanics.__annotations__}
     fields["springs"] = np.array(springs, float).reshape(-1, 9)
-    out = Mechanics(**(fields | _addresses(Mechanics(**fields), module)))
+    fields["dynamics"] = stage_address(module.dynamics, me)
+    fields["chart"] = stage_address(module.chart, me)
+    fields["observe"] = stage_address(module.observe, me)
+    out = Mechanics(**fields)
     if m.parametrisation is not None:
         _find_parameters(m, out)
     return out
-
-
-def _addresses(me: Mechanics, module: ModuleType) -> dict[str, int]:
-    """Of all that is compiled for a mechanism."""
-    derived = ("dynamics", "chart", "observe")
-    out = {name: stage_address(getattr(module, name), me) for name in derived}
-    return out | {"advance": stage_address(advance, me, sized=True)}
 
 
 def _find_parameters(m: Mechanism, me: Mechanics) -> None:

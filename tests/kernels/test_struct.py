@@ -110,29 +110,6 @@ def test_shapes_are_data_but_layouts_are_types() -> None:
     assert small.numba_type != strided.numba_type
 
 
-def test_a_stage_may_be_compiled_for_known_sizes() -> None:
-    s = make()
-    through_stage(stage_address(read_all, s, sized=True), s)
-    np.testing.assert_array_equal(s.out, WANT)
-
-
-class Sized(Struct):
-    """A struct with a number that is a size."""
-
-    sizes = ("count",)
-    count: int
-    values: np.ndarray
-
-
-@pytest.mark.skipif(not JIT_ENABLED, reason="there is one compiled type only when compiling")
-def test_known_sizes_are_types_but_values_and_addresses_are_not() -> None:
-    assert make().sized_type == make().sized_type  # other arrays of the same shapes
-    small, large = Sized(2, np.zeros(2)), Sized(3, np.zeros(2))
-    assert small.numba_type == large.numba_type
-    assert len({small.sized_type, large.sized_type, Sized(2, np.zeros(3)).sized_type}) == 3
-    assert len({Inner(g, np.zeros(2)).sized_type for g in (1.0, 2.0)}) == 1
-
-
 def test_a_missing_or_foreign_field_is_refused() -> None:
     with pytest.raises(TypeError, match="gain, values"):
         Inner(gain=1.0)

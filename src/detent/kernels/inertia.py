@@ -30,7 +30,6 @@ from detent.kernels.struct import Struct
 class Inertia(Struct):
     """A factored inertia, and the closures that restrict it."""
 
-    sizes = ("nv",)
     nv: int
     rownnz: Ints  # MuJoCo's layout
     rowadr: Ints

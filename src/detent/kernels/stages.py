@@ -21,15 +21,12 @@ from detent.kernels.struct import Struct
 _PLAIN: dict[int, Callable[..., None]] = {}
 
 
-def stage_address(function: Any, struct: Struct, sized: bool = False) -> int:
-    """Compile *function* (or load it from the cache) for this struct; its address.
-
-    *sized*: for structs of just these sizes. That is faster, and compiled again for others.
-    """
+def stage_address(function: Any, struct: Struct) -> int:
+    """Compile *function* (or load it from the cache) for this struct; its address."""
     if not JIT_ENABLED:
         _PLAIN[id(function)] = function
         return id(function)
-    signature = (struct.sized_type if sized else struct.numba_type,)
+    signature = (struct.numba_type,)
     function.compile(signature)
     compiled = function.overloads[signature]
     name = compiled.fndesc.llvm_cfunc_wrapper_name

@@ -10,7 +10,6 @@ zero then.
 from __future__ import annotations
 
 from detent.kernels.constrained import (
-    Mechanics,
     accelerate,
     evaluate,
     follow_velocity,
@@ -18,6 +17,7 @@ from detent.kernels.constrained import (
 )
 from detent.kernels.inertia import unwhiten, whiten, whiten_velocity
 from detent.kernels.jit import kernel
+from detent.kernels.mechanics import Mechanics
 from detent.kernels.projection import project_onto_rows
 from detent.kernels.vectors import copy_vector, dot
 

@@ -5,17 +5,13 @@ compile and slow to call. A `Struct` is a table of addresses, shapes and scalars
 compiled code gets the address of the table and reads a field where it is used. The arrays
 are borrowed: the Python object keeps them alive, so keep it as long as compiled code runs.
 
-Code that is compiled for the `Struct.sized_type` takes the same table and knows all shapes
-beforehand: short loops are unrolled, and it serves structures of these sizes only.
-
 With ``NUMBA_DISABLE_JIT=1`` it is an ordinary object with attributes.
 """
 
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, dataclass_transform
 
 import numba
 import numpy as np
@@ -29,22 +25,13 @@ from numba.np.arrayobj import make_array, populate_array
 
 
 class StructType(types.Type):
-    """The type of a `Struct`: the names and types of its fields, in order.
+    """The type of a `Struct`: the names and types of its fields, in order."""
 
-    *known* are the words of the table that code may rely on when it is compiled: all or none.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        fields: tuple[tuple[str, types.Type], ...],
-        known: tuple[int | None, ...] = (),
-    ) -> None:
-        layout = ", ".join(f"{n}: {t}" for n, t in fields) + (str(known) if known else "")
+    def __init__(self, name: str, fields: tuple[tuple[str, types.Type], ...]) -> None:
+        layout = ", ".join(f"{n}: {t}" for n, t in fields)
         # the name becomes part of every symbol that is compiled with it: keep it short
         super().__init__(name=f"{name}_{hashlib.sha256(layout.encode()).hexdigest()[:8]}")
         self.fields = fields
-        self.known = known
 
     def place(self, attr: str) -> tuple[int, types.Type] | None:
         """Where a field starts in the table [words], and its type."""
@@ -75,10 +62,8 @@ class _StructFields(AttributeTemplate):
         return None if found is None else found[1]
 
 
-def _load(builder: Any, typ: StructType, table: Any, word: int) -> Any:
+def _load(builder: Any, table: Any, word: int) -> Any:
     """A word of a table. It never changes, so that what is loaded once need not be again."""
-    if typ.known and typ.known[word] is not None:
-        return ir.Constant(ir.IntType(64), typ.known[word])
     place = builder.gep(table, [ir.Constant(ir.IntType(64), word)])
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -91,19 +76,18 @@ def _read_field(context: Any, builder: Any, typ: StructType, value: Any, attr: s
     assert found is not None  # the typing has seen to that
     word, kind = found
     table = builder.inttoptr(value, ir.IntType(64).as_pointer())
-    first = _load(builder, typ, table, word)
+    first = _load(builder, table, word)
     if isinstance(kind, types.Float):
         return builder.bitcast(first, ir.DoubleType())
     if not isinstance(kind, types.Array):
         return first
     array = make_array(kind)(context, builder)
     item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
-    sizes = [_load(builder, typ, table, word + i) for i in range(1, _words(kind))]
     populate_array(
         array,
         data=builder.inttoptr(first, array.data.type),
-        shape=sizes[: kind.ndim],
-        strides=sizes[kind.ndim :],
+        shape=[_load(builder, table, word + 1 + i) for i in range(kind.ndim)],
+        strides=[_load(builder, table, word + 1 + kind.ndim + i) for i in range(kind.ndim)],
         itemsize=context.get_constant(types.intp, item),
         meminfo=None,
     )
@@ -121,10 +105,6 @@ def _unbox_struct(typ: StructType, obj: Any, c: Any) -> NativeValue:
 @dataclass_transform()
 class Struct:
     """Base of structures: annotate the fields, construct with arrays, numbers or structs."""
-
-    sizes: ClassVar[
-        tuple[str, ...]
-    ] = ()  # names of numbers that are sizes, as the shapes of arrays are
 
     def __init__(self, *values: Any, **named: Any) -> None:
         names = tuple(type(self).__annotations__)
@@ -144,17 +124,6 @@ class Struct:
         self._table = np.array(words, np.int64)
         self.address = int(self._table.ctypes.data)
         self.numba_type = StructType(type(self).__name__, tuple(kinds))
-
-    @cached_property
-    def sized_type(self) -> StructType:
-        """The type of structures with just these shapes, and just these values of `sizes`."""
-        kinds, known = [], list[int | None]()
-        for name, kind in self.numba_type.fields:
-            value = getattr(self, name)
-            kinds.append((name, value.sized_type if isinstance(value, Struct) else kind))
-            first, *rest = _table_words(value)
-            known += [first if name in self.sizes else None, *rest]
-        return StructType(type(self).__name__, tuple(kinds), tuple(known))
 
 
 _KINDS: dict[Any, types.Type] = {}  # numba.typeof is slow

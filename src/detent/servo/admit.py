@@ -11,7 +11,6 @@ import math
 import numpy as np
 
 from detent.kernels.constrained import (
-    Mechanics,
     accelerate,
     find_multipliers,
     see_acceleration,
@@ -20,6 +19,7 @@ from detent.kernels.inertia import Inertia, factor_inertia, respond_to
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite
 from detent.kernels.linalg import psd_pinv_solve
+from detent.kernels.mechanics import Mechanics
 from detent.kernels.so3 import matrix_quaternion
 from detent.kernels.stages import call_stage
 from detent.kernels.stops import hold, strike
@@ -101,7 +101,7 @@ class AdmitServo(Struct):
 
 
 # Places of `AdmitServo.stages`; that of the tick is `records.STAGE_TICK`, as in other servos.
-STAGE_SETTLE, STAGE_ACT, STAGE_NOTE = range(3)
+STAGE_SETTLE, STAGE_ACT, STAGE_ADVANCE, STAGE_NOTE = range(4)
 
 
 @kernel
@@ -251,5 +251,5 @@ def admit(s: AdmitServo) -> None:
         s.ring["device_wrench"][index, i] = de.wrench[i]
     move_display(di, de, ck, p)
     if ck.counts[FAULT] == NO_FAULT:
-        call_stage(me.advance, me)
+        call_stage(s.stages[STAGE_ADVANCE], me)
     ck.counts[TICKS] += 1

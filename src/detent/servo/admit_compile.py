@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from detent.kernels.advance import advance
 from detent.kernels.constrained import settle
 from detent.kernels.jit import JIT_ENABLED, compiled_cache
 from detent.kernels.stages import stage_address
 from detent.servo.admit import (
     STAGE_ACT,
+    STAGE_ADVANCE,
     STAGE_NOTE,
     STAGE_SETTLE,
     AdmitServo,
@@ -21,8 +23,8 @@ from detent.servo.admit import (
 from detent.servo.records import STAGE_TICK
 
 #: all stages, those that take longest to compile first
-ADMIT_ALL = (settle, act_with_stops, admit, act, note)
-_OF_MECHANICS = (settle, act_with_stops, act)
+ADMIT_ALL = (settle, act_with_stops, admit, advance, act, note)
+_OF_MECHANICS = (settle, act_with_stops, advance, act)
 
 
 def wanted(servo: AdmitServo) -> dict[int, Any]:
@@ -31,6 +33,7 @@ def wanted(servo: AdmitServo) -> dict[int, Any]:
     return {
         STAGE_SETTLE: settle,
         STAGE_ACT: act_with_stops if stops else act,
+        STAGE_ADVANCE: advance,
         STAGE_NOTE: note,
         STAGE_TICK: admit,
     }
