@@ -6,6 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy as Python's own, which print as what was typed."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    return value
+
+
 class DetentError(Exception):
     """The base of all errors that Detent raises on purpose."""
 
@@ -29,7 +38,7 @@ class ParameterError(DetentError):
     """A parameter has a value that is not allowed."""
 
     def __init__(self, name: str, value: Any, allowed: str) -> None:
-        super().__init__(f"{name} = {value!r} is not allowed: it must be {allowed}")
+        super().__init__(f"{name} = {_plain(value)!r} is not allowed: it must be {allowed}")
         self.name, self.value, self.allowed = name, value, allowed
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from detent.admission import Plan, allocate_mechanism, described, fill_display, make_plan
 from detent.assembly import (
     aim,
+    check_material,
     fill_closures,
     fill_contact,
     fill_coupling,
@@ -23,7 +24,7 @@ from detent.assembly import (
     fill_hold,
     fill_limits,
 )
-from detent.checks import not_negative, one_of, positive
+from detent.checks import instance, not_negative, one_of, positive
 from detent.coupling import Admittance, Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
 from detent.devices import AdmittanceDisplay, Inertial
 from detent.devices.protocol import ImpedanceDevice
@@ -148,18 +149,21 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
     ) -> None:
-        _check_type("world", world, World | Mechanism, "a World or a Mechanism")
-        _check_type("contact", contact, Contact | None, "a Contact")
-        _check_type("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
+        instance("world", world, World | Mechanism, "a World or a Mechanism")
+        instance("contact", contact, Contact | None, "a Contact")
+        instance("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
+        instance("device", device, ImpedanceDevice | None, "one of detent.devices, not its name")
+        instance("force_path", force_path, ForcePath | None, "a ForcePath")
+        instance("baumgarte", baumgarte, Baumgarte | None, "a Baumgarte")
         self.plan: Plan | None = None  # of a mechanism
         if isinstance(world, Mechanism):
             given = (contact, baumgarte, frozen or None, local)
             names = ("contact", "baumgarte", "frozen", "local")
             for name, value in zip(names, given, strict=True):
-                _check_type(name, value, type(None), "left out with a Mechanism")
+                instance(name, value, type(None), "left out with a Mechanism")
             self.plan = make_plan(world)
             world, coupling = self.plan.world, coupling or Admittance()
-            _check_type("coupling", coupling, Admittance, "an Admittance with a Mechanism")
+            instance("coupling", coupling, Admittance, "an Admittance with a Mechanism")
         self.world = world
         self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
@@ -171,14 +175,15 @@ class Session:
         self.force_path = force_path or ForcePath()
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
         self.rate = positive("rate", rate)
+        check_material(self.contact, self.rate)
         self.baumgarte = baumgarte or Baumgarte()
         self.frozen = not_negative("frozen", frozen)
         self.integrator = one_of("integrator", integrator, records.INTEGRATORS)
         self.local, self.engine, self.pace = local, engine, pace or Pace()
-        _check_type("local", local, LocalModel | None, "a LocalModel")
-        _check_type("pace", self.pace, Pace, "a Pace")
+        instance("local", local, LocalModel | None, "a LocalModel")
+        instance("pace", self.pace, Pace, "a Pace")
         if local is None:
-            _check_type("pace", pace, type(None), "left out without local=LocalModel()")
+            instance("pace", pace, type(None), "left out without local=LocalModel()")
         self.cut = None if local is None else cut_to_tool(world)
         check_local(self)
 
@@ -371,6 +376,7 @@ class Session:
         other = copy.copy(self)
         other.contact = replace(self.contact, **contact)
         check_coupling(other.contact, other.coupling)
+        check_material(other.contact, other.rate)
         return other
 
     def warm(self, rate: float) -> None:
@@ -506,11 +512,6 @@ def check_local(session: Session) -> None:
     if session.frozen:
         raise ParameterError("frozen", session.frozen, "0 with a local model: LocalModel(frozen=…)")
     find_engine(session.engine)
-
-
-def _check_type(name: str, value: object, kind: Any, allowed: str) -> None:
-    if not isinstance(value, kind):
-        raise ParameterError(name, value, allowed)
 
 
 def _plain(part: Any) -> dict[str, Any]:

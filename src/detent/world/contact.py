@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from detent.checks import fraction, not_negative, one_of
+from detent.checks import flag, fraction, instance, not_negative, one_of
 from detent.errors import ParameterError
 from detent.kernels.shaping import MATERIALS
 from detent.world.friction import NO_FRICTION, Friction
@@ -62,6 +62,10 @@ class Contact:
         not_negative("stiffness", self.stiffness)
         not_negative("damping", self.damping)
         fraction("restitution", self.restitution)
+        flag("resultant", self.resultant)
+        flag("clamp", self.clamp)
+        instance("friction", self.friction, Friction, "a Friction, such as Friction(static=0.3)")
+        instance("wall", self.wall, Wall, 'a Wall, such as Wall("seh")')
         one_of("contact mode", self.mode, MODES)
         one_of("collision method", self.method, METHODS)
         one_of("self-collision row", self.self_collision, SELF_COLLISIONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from detent.checks import not_negative, one_of, positive
+from detent.checks import flag, not_negative, one_of, positive
 from detent.errors import ParameterError
 from detent.kernels.friction import DEADBANDS, LAWS
 
@@ -15,15 +15,16 @@ class Friction:
 
     ``law`` is ``"reset-integrator"`` [HF91], ``"nahvi"``, ``"dahl"``, ``"classical"`` or
     ``"none"``. ``damping`` is the raw β of TH 4.6 [N·s/m]; left out, β follows from the
-    damping ratio. Geoms can override the static coefficient (see `World`); the kinetic one
-    keeps its ratio to it.
+    damping ratio, which is 1 unless given. Geoms can override the static coefficient (see
+    `World`); the kinetic one keeps its ratio to it. Dahl's law knows no static friction: it
+    holds and slides with μ_k, and μ_s is ignored.
     """
 
     static: float = 0.25  # [-] μ_s
     kinetic: float = 0.2  # [-] μ_k
     law: str = "reset-integrator"
     breakaway: float = 1e-5  # [m] z₀, strain at which the bond breaks
-    damping_ratio: float = 1.0  # [-] of oscillations while sticking
+    damping_ratio: float | None = None  # [-] of oscillations while sticking; None = 1
     damping: float | None = None  # [N·s/m] β
     dead_band: float = 1e-4  # [m/s] v_min
     deadband: str = "symmetric"  # "eq4.8" is the document to the letter (errata E7)
@@ -40,9 +41,14 @@ class Friction:
             )
         positive("breakaway", self.breakaway)
         positive("dead_band", self.dead_band)
-        not_negative("damping_ratio", self.damping_ratio)
+        flag("friction impacts", self.impacts)
+        if self.damping_ratio is not None:
+            not_negative("damping_ratio", self.damping_ratio)
         if self.damping is not None:
             not_negative("friction damping", self.damping)
+            if self.damping_ratio is not None:
+                allowed = "left out where damping [N·s/m] is given, or damping left out"
+                raise ParameterError("damping_ratio", self.damping_ratio, allowed)
 
     @classmethod
     def from_bond(
@@ -66,7 +72,9 @@ class Friction:
     @property
     def raw_damping(self) -> float:
         """β [N·s/m], or minus the damping ratio: what the kernel takes."""
-        return -self.damping_ratio if self.damping is None else self.damping
+        if self.damping is not None:
+            return self.damping
+        return -1.0 if self.damping_ratio is None else -self.damping_ratio
 
 
 NO_FRICTION = Friction(law="none", static=1.0, kinetic=1.0)
