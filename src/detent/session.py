@@ -25,7 +25,8 @@ from detent.assembly import (
     fill_limits,
 )
 from detent.checks import instance, not_negative, one_of, positive
-from detent.coupling import Admittance, Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.combinations import check_local, idle_friction, suited
+from detent.coupling import Admittance, Coupling, FourChannel
 from detent.devices import AdmittanceDisplay, Inertial
 from detent.devices.protocol import ImpedanceDevice
 from detent.engines import find_engine
@@ -165,11 +166,8 @@ class Session:
             world, coupling = self.plan.world, coupling or Admittance()
             instance("coupling", coupling, Admittance, "an Admittance with a Mechanism")
         self.world = world
-        self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
-        check_coupling(self.contact, self.coupling)
-        if isinstance(self.coupling, UnilateralCoupler):
-            self.contact = replace(self.contact, mode="rigid")
+        self.contact = suited(contact or Contact(), self.coupling)
         admits = isinstance(self.coupling, Admittance)
         self.device = device or (AdmittanceDisplay() if admits else Inertial())
         self.force_path = force_path or ForcePath()
@@ -185,7 +183,7 @@ class Session:
         if local is None:
             instance("pace", pace, type(None), "left out without local=LocalModel()")
         self.cut = None if local is None else cut_to_tool(world)
-        check_local(self)
+        check_local(local, engine, self.contact, self.frozen)
 
     def run(
         self,
@@ -374,8 +372,7 @@ class Session:
     def changed(self, **contact: Any) -> Session:
         """The same session with other contact properties."""
         other = copy.copy(self)
-        other.contact = replace(self.contact, **contact)
-        check_coupling(other.contact, other.coupling)
+        other.contact = suited(replace(self.contact, **contact), self.coupling)
         check_material(other.contact, other.rate)
         return other
 
@@ -430,6 +427,7 @@ class Session:
         fill_device(device, self.device, start)
         fill_contact(p, self.contact)
         fill_limits(p, self.contact, self.device)
+        notes += idle_friction(self.world, self.contact)
         fill_hold(p, self.outside, start, device.mask, notes)
         fill_coupling(p, self.coupling, start, device, notes)
         fill_hand(p, hand)
@@ -487,31 +485,6 @@ class Session:
             stages=np.zeros(records.STAGES, np.int64),
         )
         return Prepared(servo, model, data, rate, notes)
-
-
-def check_coupling(contact: Contact, coupling: Coupling) -> None:
-    """What contacts cannot do with a coupling: positions do not ring, god objects do not rub."""
-    through_springs = VirtualCoupler | UnilateralCoupler | Admittance
-    if contact.material is not None and isinstance(coupling, through_springs):
-        allowed = f"None with {type(coupling).__name__}, through which no impulse reaches the hand"
-        raise ParameterError("material", contact.material, allowed)
-    if contact.friction.law != "none" and isinstance(coupling, UnilateralCoupler):
-        allowed = "none with UnilateralCoupler, whose tool has no inertia"
-        raise ParameterError("friction law", contact.friction.law, allowed)
-
-
-def check_local(session: Session) -> None:
-    """What a local model cannot do, and what is nothing without one."""
-    if session.local is None:
-        if session.engine != "mujoco":
-            raise ParameterError("engine", session.engine, "left out without local=LocalModel()")
-        return
-    if session.contact.mode == "rigid":
-        allowed = "impulse or penalty with a local model, whose constraints come and go"
-        raise ParameterError("contact mode", session.contact.mode, allowed)
-    if session.frozen:
-        raise ParameterError("frozen", session.frozen, "0 with a local model: LocalModel(frozen=…)")
-    find_engine(session.engine)
 
 
 def _plain(part: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from detent import Contact, FourChannel, Friction, Session, Wall, World
+from detent import Contact, FourChannel, Friction, Session, UnilateralCoupler, Wall, World
 from detent.devices import AdmittanceDisplay, Inertial
 from detent.errors import DetentError, ParameterError
 
@@ -71,3 +71,58 @@ def test_damping_of_a_bond_is_critical_unless_told() -> None:
     assert Friction().raw_damping == Friction(damping_ratio=1.0).raw_damping == -1.0
     assert Friction(damping_ratio=0.5).raw_damping == -0.5
     assert Friction(damping=3.0).raw_damping == 3.0
+
+
+# --- what does not go together
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"mode": "rigid", "wall": Wall("seh")}, "wall = 'seh'.*zoh with rigid contact"),
+        ({"mode": "rigid", "clamp": False}, "clamp = False.*True with rigid contact"),
+        ({"mode": "rigid", "self_collision": "split"}, "self_collision = 'split'.*relative with"),
+        ({"mode": "penalty", "self_collision": "split"}, 'only mode="impulse" tells collisions'),
+        ({"mode": "rigid", "limit": "rezero"}, "limit = 'rezero'.*total or collision_only with"),
+        ({"mode": "penalty", "limit": "rezero"}, "limit = 'rezero'.*with penalty contact"),
+    ],
+)
+def test_contacts_refuse_what_their_mode_ignores(options: dict[str, object], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        Contact(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("law", ["seh", "pi", "pulse", "hysteretic"])
+@pytest.mark.parametrize("mode", ["impulse", "penalty"])
+def test_every_wall_goes_with_penalty_forces(mode: str, law: str) -> None:
+    assert Contact(mode=mode, wall=Wall(law)).wall.law == law
+
+
+@pytest.mark.parametrize(
+    ("contact", "said"),
+    [
+        (Contact(mode="penalty"), "contact mode = 'penalty'.*rigid .* with UnilateralCoupler"),
+        (Contact(wall=Wall("pi")), "wall = 'pi'.*the rigid contact of UnilateralCoupler"),
+        (Contact(clamp=False), "clamp = False.*UnilateralCoupler"),
+        (Contact(limit="rezero"), "limit = 'rezero'"),
+    ],
+)
+def test_a_god_object_refuses_what_is_not_rigid(contact: Contact, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        Session(World.builtin("corner"), contact, UnilateralCoupler())
+
+
+def test_a_god_object_stays_rigid_when_its_contact_changes() -> None:
+    session = Session(World.builtin("corner"), coupling=UnilateralCoupler())
+    assert session.changed(mode="impulse", restitution=0.2).contact.mode == "rigid"
+    with pytest.raises(ParameterError, match="penalty"):
+        session.changed(mode="penalty")
+
+
+def test_friction_of_a_geom_that_does_not_act_is_noted() -> None:
+    rough = World.builtin("corner", properties={"peg": {"friction": 0.3}})
+    notes = Session(rough).run(0.01).meta["notes"]
+    assert [note for note in notes if "the friction of peg does not act" in note] == notes[:1]
+    assert not Session(rough, Contact(friction=Friction())).run(0.01).meta["notes"]
+    smooth = World.builtin("corner", properties={"peg": {"friction": 0.0}})
+    assert not Session(smooth).run(0.01).meta["notes"]
