@@ -119,6 +119,7 @@ def list_(
 ) -> None:
     """List worlds, mechanisms, experiments and devices, or the parameters of an experiment."""
     found = library() if name is None else {"parameters": parameters_of(name)}
+    allowed = {} if name is None else ranges_of(name)
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -128,7 +129,7 @@ def list_(
         table = Table(title=kind, title_justify="left", show_header=False, box=None, padding=(0, 2))
         lines = names if isinstance(names, dict) else described.get(kind, dict.fromkeys(names, ""))
         for one, line in lines.items():
-            table.add_row(one, escape(str(line)))
+            table.add_row(one, escape(str(line)), allowed.get(one, ""))
         if not lines:
             table.add_row("none", "")
         out.print(table)
@@ -160,6 +161,13 @@ def parameters_of(name: str) -> dict[str, Any]:
     return find(name).parameters
 
 
+def ranges_of(name: str) -> dict[str, str]:
+    """What its parameters may be, in words."""
+    from detent.experiments import find
+
+    return {parameter: str(one) for parameter, one in find(name).ranges.items()}
+
+
 @app.command()
 def run(
     name: Annotated[str, typer.Argument(help="An experiment, see `detent list`.")],
@@ -178,7 +186,7 @@ def run(
     make_folder(folder)
     compile_first()
     with working(f"running {name}"):
-        result = experiment.run(**parameters)
+        result = experiment.attempt(parameters)
     report = experiment.report(parameters, result)
     if folder is not None:
         write_outputs(name, result, folder, traces=True)

@@ -67,6 +67,16 @@ class MissingExtraError(DetentError):
         self.feature, self.extra = feature, extra
 
 
+class ExperimentError(DetentError):
+    """An experiment cannot be computed with the parameters that it was told."""
+
+    def __init__(self, name: str, changed: Mapping[str, Any], problem: Exception) -> None:
+        told = ", ".join(f"{key}={value}" for key, value in changed.items())
+        said = f"{type(problem).__name__}: {problem}"
+        super().__init__(f"{name} cannot be computed with {told} ({said})")
+        self.name, self.changed = name, dict(changed)
+
+
 class EngineError(DetentError):
     """An engine sent what cannot be used, diverged, or could not be started."""
 
