@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from detent.checks import positive
 from detent.coupling import Coupling
 from detent.coupling.couplers import TABLE_4_1_COUPLER
 from detent.coupling.four_channel import TABLE_4_1
@@ -38,7 +37,7 @@ HALF = np.array([0.021, 0.0105])  # [m] half the peg
 WALL_X, WALL_Y = 0.08, -0.08  # [m] of the world "corner"
 SECONDS = 4.0
 SETTLED = 0.2e-3  # [m]
-Gap = Annotated[float, Range(0.0, 0.1)]  # [m] within the enclosure
+Gap = Annotated[float, Range(0.0, 0.1, above=True)]  # [m] within the enclosure
 
 
 @dataclass(frozen=True)
@@ -141,8 +140,6 @@ def push_into_corner(
 ) -> Result:
     """Gaps [m] to the wall and the floor, tilt [rad] of the peg, delay [ticks] of the device."""
     wide, high = extent(tilt)
-    positive("gap_x", gap_x)
-    positive("gap_y", gap_y)
     start = (WALL_X - gap_x - wide, WALL_Y + gap_y + high, tilt)
     world = World.builtin("corner").placed(start)
     traces, metrics = {}, Metrics()

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import positive
 from detent.experiments.local_models import FRAME, METHODS, prefixed
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, at_most, holds
 from detent.hands import Guided
@@ -61,7 +60,6 @@ def strike(period: Positive = FRAME) -> Result:
     Between collisions the energy also changes fast where the linkage is stretched and holds the
     hand back (TH 5.23): that is the penalty of its joints.
     """
-    positive("period", period)
     traces = {name: swing(e, period) for name, e in RESTITUTIONS.items()}
     metrics = Metrics()
     for name, trace in traces.items():

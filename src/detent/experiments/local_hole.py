@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import positive
 from detent.devices import Inertial
 from detent.errors import ServoFault
 from detent.experiments.local_models import FRAME, METHODS, Method, angle, losses, prefixed
@@ -177,7 +176,6 @@ def stiffen_hole(mass: Positive = 2.0, delay_ticks: int = 1, period: Positive = 
     is. The intermediate representation is also tried without latency ("prompt"): that is where
     it does best.
     """
-    positive("mass", mass)
     device = Inertial(mass=mass, rotational_inertia=2.5e-3 * mass, delay_ticks=delay_ticks)
     traces, metrics = {}, Metrics()
     for name in STIFF_HOLES:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import positive
 from detent.coupling import Direct
 from detent.experiments.local_models import FRAME, METHODS, Method, near, prefixed
 from detent.experiments.protocol import (
@@ -155,7 +154,6 @@ def push_wall(run: Positive = 0.04, period: Positive = FRAME) -> Result:
     perceives. Where in a frame the peg starts decides how late an update is, so each method
     runs from six starts, and the worst counts.
     """
-    positive("run", run)
     speed = np.sqrt(2.0 * WALL_FORCE / MASS * run)
     starts = run + speed * period * np.arange(PHASES) / PHASES
     metrics, traces = Metrics(), {}

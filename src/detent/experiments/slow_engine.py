@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import not_negative
 from detent.experiments.protocol import (
     Claim,
     Count,
@@ -70,7 +69,7 @@ def feel_pile(count: Count = 160, frame: NotNegative = 0.0) -> Result:
     """
     world = cluttered(count)
     measured = frame_seconds(world)
-    period = not_negative("frame", frame) or measured
+    period = frame or measured
     session, hand = feel(world, period), stroke(world)
     tick = 1e-9 * session.tick_cost(hand, RATE)
     trace = session.run(SECONDS, hand)
