@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from detent.bench.scene import SceneCosts, microseconds
+from detent.errors import ExperimentError
+from detent.experiments.protocol import Experiment, Result, at_most
 from detent.record.trace import Trace
 
 
@@ -42,6 +44,27 @@ def test_list_shows_what_an_experiment_can_be_told() -> None:
     said = detent("list", "corner-push").stdout
     assert re.search(r"gap_x +0\.02", said)
     assert "detent list NAME" in " ".join(detent("run", "--help").stdout.split())
+    assert re.search(r"gap +0\.02 +above 0 and at most 0\.1", detent("list", "walls").stdout)
+
+
+def test_every_experiment_may_have_its_defaults() -> None:
+    from detent.experiments import EXPERIMENTS
+
+    for experiment in EXPERIMENTS.values():
+        assert experiment.complete(experiment.parameters) == experiment.parameters
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, IndexError, ValueError])
+def test_what_cannot_be_computed_names_what_was_set(error: type[Exception]) -> None:
+    def run(force: float = 1.0, gap: float = 2.0) -> Result:
+        raise error("no")
+
+    fake = Experiment("fake", "X0", "fails", run)
+    said = rf"fake cannot be computed with gap=3\.0 \({error.__name__}: no\)"
+    with pytest.raises(ExperimentError, match=said):
+        fake(gap="3", force=1.0)
+    with pytest.raises(error):
+        fake()  # of its own: a mistake of the experiment
 
 
 def test_run_prints_one_object_of_the_agreed_form() -> None:
@@ -79,7 +102,6 @@ def test_reproduce_fails_when_a_claim_fails(
     from typer.testing import CliRunner
 
     from detent import cli, experiments
-    from detent.experiments.protocol import Experiment, Result, at_most
 
     wrong = at_most("id", "nowhere", "two is at most one", 2.0, 1.0)
     fake = Experiment("fake", "X0", "a claim that fails", lambda: Result({}, [wrong]))
@@ -100,6 +122,11 @@ def test_reproduce_fails_when_a_claim_fails(
         (("run", "corner-push", "--set", "gap_x=wide"), "gap_x = 'wide'"),
         (("run", "corner-push", "--set", "gap_x"), "of the form NAME=VALUE"),
         (("run", "corner-push", "--set", "gap_x=nan"), "gap_x"),
+        (("run", "walls", "--set", "gap=0"), "gap of walls = 0.0"),
+        (("run", "walls", "--set", "gap=-1"), "it must be above 0 and at most 0.1"),
+        (("run", "friction-models", "--set", "force=0"), "force of friction-models = 0.0"),
+        (("run", "shaped-impulses", "--set", "speed=0"), "speed of shaped-impulses = 0.0"),
+        (("run", "peg-in-hole-impulses", "--set", "offset=1"), "at least -0.05 and at most 0.05"),
         (("check", "no-such"), "no built-in world 'no-such'"),
         (("check", "no-such.xml"), "there is no scene file"),
         (("list", "no-such"), "there is no experiment 'no-such'"),
@@ -109,6 +136,18 @@ def test_reproduce_fails_when_a_claim_fails(
         (("play", "corner", "--rate", "0"), "rate = 0.0"),
         (("play", "corner", "--restitution", "2"), "restitution = 2.0"),
         (("play", "corner", "--material", "jelly"), "there is no material 'jelly'"),
+        (("play", "corner", "--mode", "soft"), "known: impulse, penalty, rigid"),
+        (("play", "corner", "--friction", "rough"), "of the form MU_S or MU_S,MU_K"),
+        (("play", "corner", "--friction", "0.2,0.3"), "at most the static one, 0.2"),
+        (("play", "corner", "--friction", "0.3", "--law", "glue"), "no friction law 'glue'"),
+        (("play", "corner", "--law", "dahl"), "left out without --friction"),
+        (("play", "corner", "--wall", "brick"), "there is no wall 'brick'; known: hysteretic"),
+        (("play", "corner", "--coupling", "glue"), "known: direct, four-channel, unilateral"),
+        (("play", "corner", "--mode", "rigid", "--wall", "seh"), "zoh with rigid contact"),
+        (("play", "corner", "--coupling", "unilateral", "--mode", "penalty"), "UnilateralCoupler"),
+        (("play", "corner", "--coupling", "direct", "--device", "display"), "left out with"),
+        (("play", "rolling-disk", "--friction", "0.3"), "friction = '0.3'"),
+        (("play", "rolling-disk", "--stiffness", "4000"), "stiffness = 4000.0"),
         (("play", "corner", "--tool", "hammer"), "no body 'hammer'; known: peg"),
     ],
 )

@@ -221,7 +221,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else package_folder()
     if folder is None:
         sys.exit("gymnasium and dm_control are not installed: make test-scenes")
-    from detent.cli import compile_first, working
+    from detent.cli.common import compile_first, working
 
     compile_first()
     paths = list(moving_scenes(folder))

@@ -87,17 +87,23 @@ def least_rate(material: str) -> float:
     return SAMPLES_PER_PERIOD * MATERIALS[material].frequency / (2.0 * np.pi)
 
 
+def check_material(contact: Contact, rate: float) -> None:
+    """Refuse a material whose vibration a servo of this rate [Hz] cannot follow."""
+    if contact.material is None or rate >= least_rate(contact.material) * (1.0 - 1e-9):
+        return
+    least = least_rate(contact.material)
+    allowed = f"one that rings more slowly, or the rate at least {least:g} Hz (it is {rate:g})"
+    raise ParameterError("material", contact.material, allowed)
+
+
 def fill_material(p: np.ndarray, contact: Contact) -> None:
     """How impulses ring at the device, into a parameter record whose step is set."""
     p["material"] = contact.material is not None
     p["material_omega"] = p["material_decay"] = 0.0
     if contact.material is None:
         return
+    check_material(contact, 1.0 / float(p["step"][0]))
     p["material_omega"], p["material_decay"] = MATERIALS[contact.material]
-    least = least_rate(contact.material)
-    if 1.0 / p["step"][0] < least * (1.0 - 1e-9):
-        allowed = f"one that rings more slowly, or the rate at least {least:g} Hz"
-        raise ParameterError("material", contact.material, allowed)
 
 
 def fill_contact(p: np.ndarray, contact: Contact) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,12 +33,27 @@ def finite(name: str, value: float) -> float:
 
 def _number(name, value, test, allowed):  # type: ignore[no-untyped-def]
     try:
+        if isinstance(value, str | bytes):  # "0.3" would stay a text in the caller's hands
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise ParameterError(name, value, f"a number, {allowed}") from None
     if not math.isfinite(number) or not test(number):
         raise ParameterError(name, value, allowed)
     return number
+
+
+def flag(name: str, value: bool) -> bool:
+    """True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(name, value, "True or False")
+    return bool(value)
+
+
+def instance(name: str, value: object, kind: Any, allowed: str) -> None:
+    """An instance of a class (or of one of several), not its name."""
+    if not isinstance(value, kind):
+        raise ParameterError(name, value, allowed)
 
 
 def one_of(kind: str, value: str, known: Iterable[str]) -> str:
@@ -57,6 +73,19 @@ def vector(name: str, value: Sequence[float] | np.ndarray, sizes: tuple[int, ...
     if array.ndim != 1 or array.size not in sizes or not np.isfinite(array).all():
         counts = " or ".join(map(str, sizes))
         raise ParameterError(name, value, f"{counts} finite numbers")
+    return array
+
+
+def positives(
+    name: str, value: Sequence[float] | np.ndarray, sizes: tuple[int, ...], allowed: str
+) -> np.ndarray:
+    """A vector of positive numbers, which may be infinite, of one of the given sizes."""
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.ndim != 1 or array.size not in sizes or not (array > 0.0).all():
+        raise ParameterError(name, value, allowed)
     return array
 
 

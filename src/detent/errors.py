@@ -6,6 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy as Python's own, which print as what was typed."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    return value
+
+
 class DetentError(Exception):
     """The base of all errors that Detent raises on purpose."""
 
@@ -29,7 +38,7 @@ class ParameterError(DetentError):
     """A parameter has a value that is not allowed."""
 
     def __init__(self, name: str, value: Any, allowed: str) -> None:
-        super().__init__(f"{name} = {value!r} is not allowed: it must be {allowed}")
+        super().__init__(f"{name} = {_plain(value)!r} is not allowed: it must be {allowed}")
         self.name, self.value, self.allowed = name, value, allowed
 
 
@@ -56,6 +65,16 @@ class MissingExtraError(DetentError):
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an extra: pip install 'detent[{extra}]'")
         self.feature, self.extra = feature, extra
+
+
+class ExperimentError(DetentError):
+    """An experiment cannot be computed with the parameters that it was told."""
+
+    def __init__(self, name: str, changed: Mapping[str, Any], problem: Exception) -> None:
+        told = ", ".join(f"{key}={value}" for key, value in changed.items())
+        said = f"{type(problem).__name__}: {problem}"
+        super().__init__(f"{name} cannot be computed with {told} ({said})")
+        self.name, self.changed = name, dict(changed)
 
 
 class EngineError(DetentError):

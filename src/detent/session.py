@@ -15,6 +15,7 @@ import numpy as np
 from detent.admission import Plan, allocate_mechanism, described, fill_display, make_plan
 from detent.assembly import (
     aim,
+    check_material,
     fill_closures,
     fill_contact,
     fill_coupling,
@@ -23,8 +24,9 @@ from detent.assembly import (
     fill_hold,
     fill_limits,
 )
-from detent.checks import not_negative, one_of, positive
-from detent.coupling import Admittance, Coupling, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.checks import instance, not_negative, one_of, positive
+from detent.combinations import check_local, idle_friction, suited
+from detent.coupling import Admittance, Coupling, FourChannel
 from detent.devices import AdmittanceDisplay, Inertial
 from detent.devices.protocol import ImpedanceDevice
 from detent.engines import find_engine
@@ -148,39 +150,40 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
     ) -> None:
-        _check_type("world", world, World | Mechanism, "a World or a Mechanism")
-        _check_type("contact", contact, Contact | None, "a Contact")
-        _check_type("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
+        instance("world", world, World | Mechanism, "a World or a Mechanism")
+        instance("contact", contact, Contact | None, "a Contact")
+        instance("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
+        instance("device", device, ImpedanceDevice | None, "one of detent.devices, not its name")
+        instance("force_path", force_path, ForcePath | None, "a ForcePath")
+        instance("baumgarte", baumgarte, Baumgarte | None, "a Baumgarte")
         self.plan: Plan | None = None  # of a mechanism
         if isinstance(world, Mechanism):
             given = (contact, baumgarte, frozen or None, local)
             names = ("contact", "baumgarte", "frozen", "local")
             for name, value in zip(names, given, strict=True):
-                _check_type(name, value, type(None), "left out with a Mechanism")
+                instance(name, value, type(None), "left out with a Mechanism")
             self.plan = make_plan(world)
             world, coupling = self.plan.world, coupling or Admittance()
-            _check_type("coupling", coupling, Admittance, "an Admittance with a Mechanism")
+            instance("coupling", coupling, Admittance, "an Admittance with a Mechanism")
         self.world = world
-        self.contact = contact or Contact()
         self.coupling = coupling or FourChannel()
-        check_coupling(self.contact, self.coupling)
-        if isinstance(self.coupling, UnilateralCoupler):
-            self.contact = replace(self.contact, mode="rigid")
+        self.contact = suited(contact or Contact(), self.coupling)
         admits = isinstance(self.coupling, Admittance)
         self.device = device or (AdmittanceDisplay() if admits else Inertial())
         self.force_path = force_path or ForcePath()
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
         self.rate = positive("rate", rate)
+        check_material(self.contact, self.rate)
         self.baumgarte = baumgarte or Baumgarte()
         self.frozen = not_negative("frozen", frozen)
         self.integrator = one_of("integrator", integrator, records.INTEGRATORS)
         self.local, self.engine, self.pace = local, engine, pace or Pace()
-        _check_type("local", local, LocalModel | None, "a LocalModel")
-        _check_type("pace", self.pace, Pace, "a Pace")
+        instance("local", local, LocalModel | None, "a LocalModel")
+        instance("pace", self.pace, Pace, "a Pace")
         if local is None:
-            _check_type("pace", pace, type(None), "left out without local=LocalModel()")
+            instance("pace", pace, type(None), "left out without local=LocalModel()")
         self.cut = None if local is None else cut_to_tool(world)
-        check_local(self)
+        check_local(local, engine, self.contact, self.frozen)
 
     def run(
         self,
@@ -369,8 +372,8 @@ class Session:
     def changed(self, **contact: Any) -> Session:
         """The same session with other contact properties."""
         other = copy.copy(self)
-        other.contact = replace(self.contact, **contact)
-        check_coupling(other.contact, other.coupling)
+        other.contact = suited(replace(self.contact, **contact), self.coupling)
+        check_material(other.contact, other.rate)
         return other
 
     def warm(self, rate: float) -> None:
@@ -424,6 +427,7 @@ class Session:
         fill_device(device, self.device, start)
         fill_contact(p, self.contact)
         fill_limits(p, self.contact, self.device)
+        notes += idle_friction(self.world, self.contact)
         fill_hold(p, self.outside, start, device.mask, notes)
         fill_coupling(p, self.coupling, start, device, notes)
         fill_hand(p, hand)
@@ -481,36 +485,6 @@ class Session:
             stages=np.zeros(records.STAGES, np.int64),
         )
         return Prepared(servo, model, data, rate, notes)
-
-
-def check_coupling(contact: Contact, coupling: Coupling) -> None:
-    """What contacts cannot do with a coupling: positions do not ring, god objects do not rub."""
-    through_springs = VirtualCoupler | UnilateralCoupler | Admittance
-    if contact.material is not None and isinstance(coupling, through_springs):
-        allowed = f"None with {type(coupling).__name__}, through which no impulse reaches the hand"
-        raise ParameterError("material", contact.material, allowed)
-    if contact.friction.law != "none" and isinstance(coupling, UnilateralCoupler):
-        allowed = "none with UnilateralCoupler, whose tool has no inertia"
-        raise ParameterError("friction law", contact.friction.law, allowed)
-
-
-def check_local(session: Session) -> None:
-    """What a local model cannot do, and what is nothing without one."""
-    if session.local is None:
-        if session.engine != "mujoco":
-            raise ParameterError("engine", session.engine, "left out without local=LocalModel()")
-        return
-    if session.contact.mode == "rigid":
-        allowed = "impulse or penalty with a local model, whose constraints come and go"
-        raise ParameterError("contact mode", session.contact.mode, allowed)
-    if session.frozen:
-        raise ParameterError("frozen", session.frozen, "0 with a local model: LocalModel(frozen=…)")
-    find_engine(session.engine)
-
-
-def _check_type(name: str, value: object, kind: Any, allowed: str) -> None:
-    if not isinstance(value, kind):
-        raise ParameterError(name, value, allowed)
 
 
 def _plain(part: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from detent import Session, Trace, World
 from detent.app.lead import Lead
 from detent.app.stage import set_stage
 from detent.app.workbench import grip, play
-from detent.cli import choose_device, mechanism_session
+from detent.cli.play import choose_device, mechanism_session
 from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay, Inertial
 from detent.errors import UnknownNameError
@@ -22,7 +22,7 @@ from detent.mechanism.library import CIRCLE, MECHANISMS, SPHERE, WHEEL, builtin
 
 CODE = """
 from detent.app.workbench import play
-from detent.cli import mechanism_session
+from detent.cli.play import mechanism_session
 play(mechanism_session({name!r}, None), rate=1000.0, port=0)
 """
 

@@ -162,10 +162,10 @@ def test_claims_fail_on_wrong_numbers(results: dict[str, Result], case: str) -> 
         ("linkage-distal", {"rate": -1.0}, ParameterError, "rate"),
         ("linkage-middle", {"singular": 0.1}, UnknownNameError, "known: rate"),
         ("linkage-async", {"delay": 1.0}, ParameterError, "delay_ticks = 512"),
-        ("linkage-async", {"delay": -0.1}, ParameterError, "frozen"),
+        ("linkage-async", {"delay": -0.1}, ParameterError, "delay of linkage-async = -0.1"),
         ("four-bar", {"reading": "parallel"}, UnknownNameError, "known: grounded, serial"),
         ("laparoscope", {"press": 0.0}, ParameterError, "press"),
-        ("laparoscope", {"press": 0.2}, ParameterError, "at most 0.03 m"),
+        ("laparoscope", {"press": 0.2}, ParameterError, "above 0 and at most 0.03"),
         ("arm-any-link", {"speed": 0.0}, ParameterError, "speed"),
     ],
 )

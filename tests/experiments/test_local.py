@@ -122,7 +122,7 @@ def test_claims_fail_on_wrong_numbers(results: dict[str, Result], case: str) -> 
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("tight-hole-1d", {"delay": 0.0}, "period = 0"),
+        ("tight-hole-1d", {"delay": 0.0}, "delay of tight-hole-1d = 0.0"),
         ("tight-hole-1d", {"frequency": -1.0}, "frequency"),
         ("static-wall", {"run": 0.0}, "run"),
         ("tight-hole", {"period": -0.1}, "period"),

@@ -192,10 +192,20 @@ def test_an_unknown_material_is_refused() -> None:
 
 def test_a_rate_that_is_too_low_for_the_material_is_refused() -> None:
     assert least_rate("metal") == pytest.approx(900.0)
-    session = Session(World.builtin("corner"), Contact(material="metal"), rate=512)
-    with pytest.raises(ParameterError, match=r"material = 'metal'.*rate at least 900 Hz"):
-        session.run(0.01)
-    session.changed(material="wood").run(0.01)
+    said = r"material = 'metal'.*rate at least 900 Hz \(it is 512\)"
+    with pytest.raises(ParameterError, match=said):
+        Session(World.builtin("corner"), Contact(material="metal"), rate=512)
+    session = Session(World.builtin("corner"), Contact(material="wood"), rate=512)
+    with pytest.raises(ParameterError, match=said):
+        session.changed(material="metal")
+    session.run(0.01)
+
+
+@pytest.mark.live
+def test_a_live_rate_that_is_too_low_for_the_material_is_refused() -> None:
+    session = Session(World.builtin("corner"), Contact(material="metal"))
+    with pytest.raises(ParameterError, match="it is 512"), session.live(rate=512):
+        pass
 
 
 # --- live

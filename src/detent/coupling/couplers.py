@@ -37,8 +37,12 @@ class UnilateralCoupler(VirtualCoupler):
     """A spring-damper that acts only while contacts hold the tool back (TH 4.5, Fig 4.14a).
 
     The tool is a god object [ZS95]: it has no dynamics, follows the device as far as rigid
-    contacts allow, and in free motion the device feels nothing. It needs rigid contact,
-    which a session chooses by itself.
+    contacts allow, and in free motion the device feels nothing. It needs rigid contact: a
+    session makes ``mode="impulse"``, the default, ``"rigid"``, and refuses ``"penalty"``,
+    friction and whatever else rigid contact does not know.
+
+    Limitations: the tool moves without inertia of its own, so it pushes movable bodies as
+    hard as it must to follow the device.
     """
 
 

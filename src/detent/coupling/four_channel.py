@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from detent.checks import not_negative
+from detent.checks import instance, not_negative
 from detent.coupling.gains import Gains, check_gains, scaled
 from detent.coupling.linkage import Shaping, Topology
 
@@ -37,6 +37,8 @@ class FourChannel:
     def __post_init__(self) -> None:
         not_negative("adaptive_damping", self.adaptive_damping)
         check_gains(self.stiffness, self.damping)
+        instance("topology", self.topology, Topology | None, "a Topology, or None")
+        instance("shaping", self.shaping, Shaping | None, "a Shaping, or None")
 
     def gains(self, inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Stiffness and damping of the six axes, for the reduced inertias of the axes."""

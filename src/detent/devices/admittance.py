@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from detent.checks import not_negative, one_of, positive, vector, wrench
+from detent.checks import not_negative, one_of, positive, positives, vector, wrench
 from detent.devices.protocol import SUBSPACES
 from detent.errors import ParameterError
 
@@ -55,8 +55,7 @@ class AdmittanceDisplay:
         for name in ("friction", "resolution", "noise", "quantum"):
             for value in vector(f"display {name}", getattr(self, name), (2,)):
                 not_negative(f"display {name}", value)
-        if len(self.structure) != 2 or not all(k > 0.0 for k in self.structure):
-            raise ParameterError("structure", self.structure, "two positive numbers")
+        positives("structure", self.structure, (2,), "two positive numbers")
         vector("display bias", self.bias, (6,))
         not_negative("effector", self.effector)
         vector("display gravity", self.gravity, (3,))
@@ -101,16 +100,16 @@ class AdmittanceDisplay:
         """(6,) the largest wrench of the actuators [N, N·m]."""
         if self.limits is None:
             return np.full(6, np.inf)
-        values = np.asarray(self.limits, float)
-        if values.shape != (6,) or not (values > 0.0).all():
-            raise ParameterError("limits", self.limits, "six positive numbers")
-        return values
+        return positives("limits", self.limits, (6,), "six positive numbers")
 
     def joint_map(self) -> np.ndarray:
         """(6, 6) from the twist of the handle to the rates of the joints."""
         if self.joints is None:
             return np.eye(6)
-        values = np.asarray(self.joints, float)
+        try:
+            values = np.asarray(self.joints, float)
+        except (TypeError, ValueError):
+            values = np.empty(0)
         if values.shape != (6, 6) or abs(np.linalg.det(values)) < 1e-12:
             raise ParameterError("joints", self.joints, "an invertible (6, 6) matrix")
         return values

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detent.checks import not_negative, one_of, positive, vector
+from detent.checks import not_negative, one_of, positive, positives, vector
 from detent.devices.protocol import SUBSPACES
 from detent.errors import ParameterError
 
@@ -66,12 +66,8 @@ class Inertial:
         """(6,) the largest wrench [N, N·m]."""
         if self.limits is None:
             return np.full(6, np.inf)
-        try:
-            values = np.asarray(self.limits, float)
-        except (TypeError, ValueError):
-            values = np.empty(0)
+        allowed = "three (x, y, θ) or six positive numbers"
+        values = positives("limits", self.limits, (3, 6), allowed)
         if values.shape == (3,):
             values = np.array([values[0], values[1], np.inf, np.inf, np.inf, values[2]])
-        if values.shape != (6,) or not (values > 0.0).all():
-            raise ParameterError("limits", self.limits, "three (x, y, θ) or six positive numbers")
         return values

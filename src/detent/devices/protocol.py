@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,6 +14,7 @@ SUBSPACES = {
 }
 
 
+@runtime_checkable
 class ImpedanceDevice(Protocol):
     """Takes a wrench. A session asks it once, at the start."""
 

@@ -9,11 +9,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from detent.checks import positive
 from detent.coupling.four_channel import FourChannel
 from detent.coupling.linkage import Topology
 from detent.devices import Inertial
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
+from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, at_most, holds
 from detent.hands import Guided
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, figure, save
 from detent.record.trace import Trace
@@ -157,9 +156,8 @@ def passage_metrics(trace: Trace) -> Metrics:
     }
 
 
-def hold_any_link(speed: float = 0.2) -> Result:
+def hold_any_link(speed: Positive = 0.2) -> Result:
     """Speed [m/s] at which link 7 is led through the singular pose. Our own experiment."""
-    positive("speed", speed)
     traces: dict[str, Trace] = {}
     metrics = Metrics()
     for link in LINKS:

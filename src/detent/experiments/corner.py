@@ -6,16 +6,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from detent.checks import positive
 from detent.coupling import Coupling
 from detent.coupling.couplers import TABLE_4_1_COUPLER
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import Inertial
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
+from detent.experiments.protocol import (
+    Claim,
+    Experiment,
+    Metrics,
+    Range,
+    Result,
+    at_most,
+    holds,
+    within,
+)
 from detent.hands import Constant
 from detent.record.plots import METHOD_COLOURS, figure, save
 from detent.record.trace import Trace
@@ -29,6 +37,7 @@ HALF = np.array([0.021, 0.0105])  # [m] half the peg
 WALL_X, WALL_Y = 0.08, -0.08  # [m] of the world "corner"
 SECONDS = 4.0
 SETTLED = 0.2e-3  # [m]
+Gap = Annotated[float, Range(0.0, 0.1, above=True)]  # [m] within the enclosure
 
 
 @dataclass(frozen=True)
@@ -127,12 +136,10 @@ def energy_after_contact(trace: Trace) -> float:
 
 
 def push_into_corner(
-    gap_x: float = 0.02, gap_y: float = 0.05, tilt: float = 0.0, delay_ticks: int = 0
+    gap_x: Gap = 0.02, gap_y: Gap = 0.05, tilt: float = 0.0, delay_ticks: int = 0
 ) -> Result:
     """Gaps [m] to the wall and the floor, tilt [rad] of the peg, delay [ticks] of the device."""
     wide, high = extent(tilt)
-    positive("gap_x", gap_x)
-    positive("gap_y", gap_y)
     start = (WALL_X - gap_x - wide, WALL_Y + gap_y + high, tilt)
     world = World.builtin("corner").placed(start)
     traces, metrics = {}, Metrics()

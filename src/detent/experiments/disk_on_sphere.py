@@ -12,7 +12,16 @@ import numpy as np
 from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay
 from detent.experiments.manifold import constraint_errors
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
+from detent.experiments.protocol import (
+    Claim,
+    Experiment,
+    Metrics,
+    Positive,
+    Result,
+    at_most,
+    holds,
+    within,
+)
 from detent.hands import Constant, Guided
 from detent.mechanism.library import COIN, DAMPING, INERTIA, SPHERE, builtin
 from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save
@@ -86,7 +95,7 @@ def spin_up() -> tuple[float, float]:
     return float(trace["velocities"][-1, 4]), float(free)
 
 
-def slide(seconds: float = 60.0, force: float = 50.0, seed: int = 0) -> Result:
+def slide(seconds: Positive = 60.0, force: Positive = 50.0, seed: int = 0) -> Result:
     """Lead the disk over the sphere [s]; press with a force [N]; the seed of the sensor."""
     display = AdmittanceDisplay(seed=seed)
     trace = session("disk-on-sphere", display).run(seconds, leader(seconds))

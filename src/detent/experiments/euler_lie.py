@@ -11,7 +11,7 @@ import numpy as np
 
 from detent.devices import AdmittanceDisplay
 from detent.errors import ServoFault
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
+from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, at_most, holds
 from detent.mechanism import Mechanism
 from detent.mechanism.library import INERTIA, MASS, SPHERE, builtin
 from detent.record.plots import BLACK, BLUE, ORANGE, figure, save
@@ -87,7 +87,7 @@ def spinning_error(rate: float) -> float:
     return float(np.linalg.norm(trace["tool_position"] - exact, axis=1).max())
 
 
-def over_the_pole(rate: float = RATE) -> Result:
+def over_the_pole(rate: Positive = RATE) -> Result:
     """The rate of the servo [Hz]."""
     found: dict[str, np.ndarray] = {}
     traces: dict[str, Trace] = {}

@@ -11,7 +11,16 @@ import numpy as np
 
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import Inertial
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
+from detent.experiments.protocol import (
+    Claim,
+    Experiment,
+    Metrics,
+    Positive,
+    Result,
+    at_most,
+    holds,
+    within,
+)
 from detent.hands import Sinusoid
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save
 from detent.record.trace import Trace
@@ -118,7 +127,7 @@ def peg_metrics(name: str, trace: Trace) -> Metrics:
     }
 
 
-def vary_damping(force: float = 0.06) -> Result:
+def vary_damping(force: Positive = 0.06) -> Result:
     """F = force (1 + sin t) [N]; the thesis does not give it."""
     traces, metrics = {}, Metrics()
     for name, beta in BETAS.items():
@@ -168,7 +177,7 @@ def damping_claims(m: Metrics, force: float) -> list[Claim]:
     return claims
 
 
-def compare_laws(force: float = 0.06) -> Result:
+def compare_laws(force: Positive = 0.06) -> Result:
     """F = force (1 + sin t) [N], and a constant load of 0.03 N."""
     traces, metrics = {}, Metrics()
     for name, law in LAWS.items():
@@ -265,7 +274,7 @@ RELEASE = -np.pi / 2.0  # [rad] the hand lets go where −1 − sin t is zero: n
 
 
 def slide_on_device(
-    pressed: float = 3.9,
+    pressed: Positive = 3.9,
     device_friction: float = 0.02,
     resolution: float = 1e-5,
     delay_ticks: int = 1,

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from detent.experiments.friction import DAMPING, MU_K, MU_S, STIFFNESS
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
+from detent.experiments.protocol import (
+    Claim,
+    Experiment,
+    Metrics,
+    Range,
+    Result,
+    at_most,
+    holds,
+    within,
+)
 from detent.hands import Sinusoid
 from detent.record.plots import BLUE, GREEN, ORANGE, figure, save
 from detent.record.trace import Trace
@@ -124,7 +133,10 @@ def turned_difference(angle: float) -> float:
     return worst / float(np.abs(straight).max())
 
 
-def incline(below: float = 0.98, above: float = 1.02) -> Result:
+def incline(
+    below: Annotated[float, Range(0.0, 1.0, above=True)] = 0.98,
+    above: Annotated[float, Range(1.0)] = 1.02,
+) -> Result:
     """Angles, over arctan μ_s, at which the block must stick and must slip.
 
     Limitations: every contact has a bond of its own that keeps its force when its normal force

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -12,8 +12,16 @@ import numpy as np
 from detent.coupling.four_channel import FourChannel
 from detent.coupling.linkage import Shaping, Topology
 from detent.devices import Inertial
-from detent.errors import ParameterError
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
+from detent.experiments.protocol import (
+    Claim,
+    Experiment,
+    Metrics,
+    Range,
+    Result,
+    at_most,
+    holds,
+    within,
+)
 from detent.hands import Guided
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, SKY, figure, save
 from detent.record.trace import Trace
@@ -147,13 +155,11 @@ def allowed(trace: Trace) -> np.ndarray:
     return entry_force(trace) * mobility / STIFFNESS
 
 
-def operate(press: float = 0.015) -> Result:
+def operate(press: Annotated[float, Range(0.0, 0.03, above=True)] = 0.015) -> Result:
     """How far [m] the hand aims to push the grip sideways, the tip against the tissue.
 
     Once the device knows the hand's force (shaping), once it does not. Our own experiment.
     """
-    if not 0.0 < press <= 0.03:
-        raise ParameterError("press", press, "above 0 and at most 0.03 m")
     world = World.builtin("laparoscope")
     device = Inertial(MASS, INERTIA)
     traces = {

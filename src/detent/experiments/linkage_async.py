@@ -20,7 +20,7 @@ from detent.experiments.linkages import (
     draw_paths,
     drift_metrics,
 )
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds
+from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds
 from detent.hands import Constant
 from detent.local import LocalModel, Pace
 from detent.record.plots import BLACK, RED, figure, save
@@ -71,7 +71,7 @@ def manipulate(link: Link, held: str, penalty: bool, offset: float, delay: float
     return session.run(SECONDS + 1.0 / RATE, Constant((0.4, 0.0)))
 
 
-def hold_async(delay: float = 0.02, offset: float = 0.0012) -> Result:
+def hold_async(delay: Positive = 0.02, offset: float = 0.0012) -> Result:
     """Time [s] between two refreshes of the model; how far [m] the device starts beside it.
 
     As in the document, inertia and constraint directions are those of the last refresh, and

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import positive
 from detent.experiments.local_models import FRAME, METHODS, prefixed
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
+from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, at_most, holds
 from detent.hands import Guided
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
 from detent.record.trace import Trace
@@ -55,13 +54,12 @@ def collision_metrics(trace: Trace) -> Metrics:
     }
 
 
-def strike(period: float = FRAME) -> Result:
+def strike(period: Positive = FRAME) -> Result:
     """Period of the engine [s], whose latency is the same. The hand's way is ours.
 
     Between collisions the energy also changes fast where the linkage is stretched and holds the
     hand back (TH 5.23): that is the penalty of its joints.
     """
-    positive("period", period)
     traces = {name: swing(e, period) for name, e in RESTITUTIONS.items()}
     metrics = Metrics()
     for name, trace in traces.items():

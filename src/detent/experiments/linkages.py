@@ -12,7 +12,7 @@ import numpy as np
 from detent.coupling.four_channel import FourChannel
 from detent.coupling.linkage import Shaping, Topology
 from detent.devices import Inertial
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds, within
+from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds, within
 from detent.hands import Constant
 from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save
 from detent.record.trace import Trace
@@ -86,7 +86,7 @@ def simulate(law: Law, link: str, singular: float = SINGULAR, rate: float = RATE
     return session.run(SECONDS + 1.0 / rate, Constant((1.0, 0.0)))
 
 
-def hold_distal(singular: float = SINGULAR, rate: float = RATE) -> Result:
+def hold_distal(singular: Positive = SINGULAR, rate: Positive = RATE) -> Result:
     """Where a pose counts as singular [-], and the rate of the servo [Hz].
 
     The document gives no tolerance. The catalogue's, 1e-3, is of the singular values of J_h in
@@ -101,7 +101,7 @@ def hold_distal(singular: float = SINGULAR, rate: float = RATE) -> Result:
     return Result(metrics, distal_claims(metrics), traces, draw)
 
 
-def hold_middle(rate: float = RATE) -> Result:
+def hold_middle(rate: Positive = RATE) -> Result:
     """Rate of the servo [Hz]. The second link has two degrees of freedom of three."""
     traces = {name: simulate(law, "middle", rate=rate) for name, law in LAWS.items()}
     metrics = {f"{n}.{k}": v for n, t in traces.items() for k, v in drift_metrics(t).items()}

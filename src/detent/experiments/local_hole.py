@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import positive
 from detent.devices import Inertial
 from detent.errors import ServoFault
 from detent.experiments.local_models import FRAME, METHODS, Method, angle, losses, prefixed
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds
+from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds
 from detent.hands import Sinusoid
 from detent.record.plots import METHOD_COLOURS, figure, save
 from detent.record.trace import Trace
@@ -63,7 +62,7 @@ def hole_metrics(trace: Trace) -> Metrics:
 # --- X18
 
 
-def shake_hole(force: float = 1.0, period: float = FRAME) -> Result:
+def shake_hole(force: Positive = 1.0, period: Positive = FRAME) -> Result:
     """Force of the hand [N]; period of the engine [s], whose latency is the same.
 
     Limitation: the interface drifts upwards with 0.02 N and 5 mN·m, and the walls have friction
@@ -169,7 +168,7 @@ def largest_stable(method: Method, period: float, device: Inertial) -> float:
     return float(low)
 
 
-def stiffen_hole(mass: float = 2.0, delay_ticks: int = 1, period: float = FRAME) -> Result:
+def stiffen_hole(mass: Positive = 2.0, delay_ticks: int = 1, period: Positive = FRAME) -> Result:
     """Mass of the device [kg] and its delay [ticks]; period of the engine [s].
 
     An ideal device that applies a force within the tick is stable with any stiffness that the
@@ -177,7 +176,6 @@ def stiffen_hole(mass: float = 2.0, delay_ticks: int = 1, period: float = FRAME)
     is. The intermediate representation is also tried without latency ("prompt"): that is where
     it does best.
     """
-    positive("mass", mass)
     device = Inertial(mass=mass, rotational_inertia=2.5e-3 * mass, delay_ticks=delay_ticks)
     traces, metrics = {}, Metrics()
     for name in STIFF_HOLES:

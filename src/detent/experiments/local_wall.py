@@ -10,10 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import positive
 from detent.coupling import Direct
 from detent.experiments.local_models import FRAME, METHODS, Method, near, prefixed
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
+from detent.experiments.protocol import (
+    Claim,
+    Experiment,
+    Metrics,
+    Positive,
+    Result,
+    at_most,
+    holds,
+    within,
+)
 from detent.hands import Constant, Sinusoid
 from detent.record.plots import BLACK, METHOD_COLOURS, figure, save
 from detent.record.trace import Trace
@@ -29,7 +37,9 @@ PEGS = {
 }
 
 
-def shake_peg(frequency: float = 1.0, delay: float = FIT_DELAY, seconds: float = 4.0) -> Result:
+def shake_peg(
+    frequency: Positive = 1.0, delay: Positive = FIT_DELAY, seconds: Positive = 4.0
+) -> Result:
     """Frequency of the hand's force [Hz]; period and latency of the engine [s]; time [s].
 
     The document's force, 5 sin(2π/10) N, has lost its time: 1 Hz is the catalogue's reading.
@@ -137,14 +147,13 @@ def wall_error(trace: Trace) -> tuple[float, float]:
     return float(-y.min()), float(-trace["device_twist"][crossing, 1])
 
 
-def push_wall(run: float = 0.04, period: float = FRAME) -> Result:
+def push_wall(run: Positive = 0.04, period: Positive = FRAME) -> Result:
     """Run to the wall [m]; period of the engine [s], whose latency is the same.
 
     The wall is felt where the device first turns round: that is what the user of TH Fig 6.19
     perceives. Where in a frame the peg starts decides how late an update is, so each method
     runs from six starts, and the worst counts.
     """
-    positive("run", run)
     speed = np.sqrt(2.0 * WALL_FORCE / MASS * run)
     starts = run + speed * period * np.arange(PHASES) / PHASES
     metrics, traces = Metrics(), {}

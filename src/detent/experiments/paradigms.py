@@ -12,7 +12,7 @@ import numpy as np
 from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay, Inertial
 from detent.errors import ServoFault
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds, within
+from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds, within
 from detent.hands import Constant, Sinusoid
 from detent.mechanism.library import INERTIA, MASS, SPHERE, builtin
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save
@@ -82,7 +82,7 @@ def apparent_inertia(device: Any, coupling: Admittance) -> float:
     return float(WOBBLE / (omega**2 * np.hypot(size[0], size[1])))
 
 
-def compare(force: float = 50.0, light_force: float = 5.0, seed: int = 0) -> Result:
+def compare(force: Positive = 50.0, light_force: Positive = 5.0, seed: int = 0) -> Result:
     """Forces along the normal [N] on either device; the seed of the force sensor."""
     display = AdmittanceDisplay(seed=seed)
     pulled = pull(display, Admittance(), force)

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
-from detent.errors import ParameterError, UnknownNameError
+from detent.errors import ExperimentError, ParameterError, UnknownNameError
 from detent.record.trace import Trace
 
 Metrics = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a number may be; stands beside the type of a parameter, in ``Annotated``."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    above: bool = False  # the least value itself is not allowed
+
+    def __contains__(self, value: float) -> bool:
+        enough = value > self.least if self.above else value >= self.least
+        return enough and value <= self.most
+
+    def __str__(self) -> str:
+        low = "" if self.least == -math.inf else f"{'above' if self.above else 'at least'} "
+        low += f"{self.least:g}" if low else ""
+        high = "" if self.most == math.inf else f"at most {self.most:g}"
+        return " and ".join(filter(None, (low, high)))
+
+
+Positive = Annotated[float, Range(0.0, above=True)]
+NotNegative = Annotated[float, Range(0.0)]
+Count = Annotated[int, Range(1)]
 
 
 @dataclass(frozen=True)
@@ -50,18 +75,38 @@ class Experiment:
         """Names and defaults."""
         return {n: p.default for n, p in inspect.signature(self.run).parameters.items()}
 
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """What those may be that cannot be any number."""
+        hints = get_type_hints(self.run, include_extras=True)
+        found = {n: getattr(hint, "__metadata__", ()) for n, hint in hints.items()}
+        return {n: one for n, extra in found.items() for one in extra if isinstance(one, Range)}
+
     def __call__(self, **given: Any) -> Result:
         """Run with the given parameters; unknown names and wrong types are refused."""
-        return self.run(**self.complete(given))
+        return self.attempt(self.complete(given))
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters: the given ones in the type of their default, and the defaults."""
-        values = self.parameters
+        values, ranges = self.parameters, self.ranges
         for name, value in given.items():
             if name not in values:
                 raise UnknownNameError(f"parameter of {self.name}", name, values)
             values[name] = _like(name, value, values[name])
+            if name in ranges and values[name] not in ranges[name]:
+                raise ParameterError(f"{name} of {self.name}", values[name], str(ranges[name]))
         return values
+
+    def attempt(self, parameters: Mapping[str, Any]) -> Result:
+        """Run with complete parameters; with others than the defaults it may make no sense."""
+        defaults = self.parameters
+        changed = {n: v for n, v in parameters.items() if v != defaults[n]}
+        try:
+            return self.run(**parameters)
+        except (ArithmeticError, LookupError, ValueError) as error:
+            if not changed:
+                raise
+            raise ExperimentError(self.name, changed, error) from error
 
     def report(
         self, parameters: Mapping[str, Any], result: Result, seed: int = 0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from detent.experiments.local_models import FRAME, METHODS, losses, prefixed
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds, within
+from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds, within
 from detent.hands import Constant
 from detent.record.plots import BLACK, METHOD_COLOURS, figure, save
 from detent.record.trace import Trace
@@ -80,7 +80,7 @@ def push_metrics(traces: list[Trace]) -> Metrics:
     }
 
 
-def push_moving(period: float = FRAME) -> Result:
+def push_moving(period: Positive = FRAME) -> Result:
     """Period of the engine [s], whose latency is the same.
 
     A bounce is a loss of contact after the first touch. What counts is the sum over four starts,

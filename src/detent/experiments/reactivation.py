@@ -12,7 +12,16 @@ from detent.collision import Collision, resolve_collision
 from detent.coupling.four_channel import TABLE_4_1
 from detent.errors import ParameterError
 from detent.experiments.peg import HALF, MASS, corners, draw_peg, planar, pose
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
+from detent.experiments.protocol import (
+    Claim,
+    Experiment,
+    Metrics,
+    Positive,
+    Result,
+    at_most,
+    holds,
+    within,
+)
 from detent.hands import Constant
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
 from detent.record.trace import Trace
@@ -49,7 +58,7 @@ def floor_rows(angle: float) -> np.ndarray:
     return np.array([[0.0, 1.0, r[1, 0]], [0.0, 1.0, r[0, 0]]])
 
 
-def reactivate(inertia: float = SLAB, tilt: float = 0.15, gap: float = 0.0165) -> Result:
+def reactivate(inertia: Positive = SLAB, tilt: float = 0.15, gap: Positive = 0.0165) -> Result:
     """Inertia [kg·m²] of the peg, its tilt [rad] to the right and its gap [m] to the floor.
 
     S0 gives no numbers. The peg is TH 4.5's with evenly spread mass: with that document's

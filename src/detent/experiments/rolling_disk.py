@@ -11,7 +11,17 @@ import numpy as np
 from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay
 from detent.experiments.manifold import constraint_errors
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
+from detent.experiments.protocol import (
+    Claim,
+    Count,
+    Experiment,
+    Metrics,
+    Positive,
+    Result,
+    at_most,
+    holds,
+    within,
+)
 from detent.hands import Playback
 from detent.mechanism.library import DAMPING, INERTIA, MASS, WHEEL, builtin
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
@@ -89,7 +99,7 @@ def measured(trace: Trace) -> dict[str, np.ndarray]:
     }
 
 
-def park(loops: int = 15, roll: float = 0.05, steer: float = 0.2, seed: int = 0) -> Result:
+def park(loops: Count = 15, roll: Positive = 0.05, steer: Positive = 0.2, seed: int = 0) -> Result:
     """Loops of four moves: roll [m], steer [rad], and both back; the seed of the force sensor."""
     hand = parking_hand(loops, roll, steer)
     seconds = hand.seconds + 1.0 / RATE

@@ -9,8 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import not_negative
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
+from detent.experiments.protocol import (
+    Claim,
+    Count,
+    Experiment,
+    Metrics,
+    NotNegative,
+    Result,
+    at_most,
+    holds,
+)
 from detent.hands import Guided
 from detent.local import LocalModel, Pace
 from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save
@@ -53,7 +61,7 @@ def frame_seconds(world: World) -> float:
     return (perf_counter() - start) / max(int(trace["update"].max()), 1)
 
 
-def feel_pile(count: int = 160, frame: float = 0.0) -> Result:
+def feel_pile(count: Count = 160, frame: NotNegative = 0.0) -> Result:
     """Number of loose bodies; time of a frame [s], 0 = as measured on this machine.
 
     Lockstep: the engine's period and latency are that time, and the servo has 2 kHz of virtual
@@ -61,7 +69,7 @@ def feel_pile(count: int = 160, frame: float = 0.0) -> Result:
     """
     world = cluttered(count)
     measured = frame_seconds(world)
-    period = not_negative("frame", frame) or measured
+    period = frame or measured
     session, hand = feel(world, period), stroke(world)
     tick = 1e-9 * session.tick_cost(hand, RATE)
     trace = session.run(SECONDS, hand)

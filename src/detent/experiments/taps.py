@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from detent.devices import Inertial
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, within
+from detent.experiments.protocol import (
+    Claim,
+    Experiment,
+    Metrics,
+    Positive,
+    Result,
+    at_most,
+    within,
+)
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save
 from detent.record.trace import Trace
 from detent.session import Session
@@ -94,7 +102,7 @@ def tap_metrics(name: str, trace: Trace, hard: Trace) -> Metrics:
     return out
 
 
-def shape_impulses(speed: float = 0.05) -> Result:
+def shape_impulses(speed: Positive = 0.05) -> Result:
     """Speed [m/s] of the tap; a hard one follows whose vibration does not fit under the cap."""
     traces, metrics = {}, Metrics()
     for name in NAMES:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from detent.coupling.four_channel import TABLE_4_1
 from detent.experiments.peg import HALF, draw_peg, pose
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
+from detent.experiments.protocol import Claim, Experiment, Metrics, Range, Result, at_most, holds
 from detent.hands import Hand, Impedance
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save
 from detent.record.trace import Trace
@@ -87,7 +87,10 @@ def hole_metrics(law: str, trace: Trace) -> Metrics:
     }
 
 
-def insert_peg(offset: float = 0.001, tilt: float = 0.02) -> Result:
+def insert_peg(
+    offset: Annotated[float, Range(-0.05, 0.05)] = 0.001,  # within the enclosure
+    tilt: float = 0.02,
+) -> Result:
     """Offset [m] and tilt [rad] of the peg before the hole at the start.
 
     Limitations: the script is played as one run per step, each from rest. Without play the walls

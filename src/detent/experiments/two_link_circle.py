@@ -11,7 +11,7 @@ import numpy as np
 from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay
 from detent.experiments.manifold import constraint_errors
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
+from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, at_most, holds
 from detent.hands import Guided, Playback
 from detent.mechanism.library import CIRCLE, builtin
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, SKY, figure, save
@@ -101,7 +101,9 @@ def tangent(q: np.ndarray) -> np.ndarray:
     return rates / np.linalg.norm(rates)
 
 
-def circle(speed: float = 0.3, held: float = 3.5, free: float = 8.0, seed: int = 0) -> Result:
+def circle(
+    speed: Positive = 0.3, held: Positive = 3.5, free: Positive = 8.0, seed: int = 0
+) -> Result:
     """Lead at a speed [m/s] for about *held* seconds, let go for *free* ones; the sensor's seed."""
     trace, let_go = lead_and_release(AdmittanceDisplay(seed=seed), speed, held, free)
     silent = AdmittanceDisplay(seed=seed, noise=(0.0, 0.0))  # noise pushes, a little, both ways

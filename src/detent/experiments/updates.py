@@ -10,7 +10,7 @@ import numpy as np
 
 from detent.coupling.four_channel import TABLE_4_1
 from detent.experiments.linkage_collisions import AIMS
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
+from detent.experiments.protocol import Claim, Count, Experiment, Metrics, Result, at_most, holds
 from detent.hands import Guided, Hand, Sinusoid
 from detent.local import LocalModel, Pace
 from detent.record.plots import BLUE, ORANGE, RED, figure, save
@@ -99,7 +99,7 @@ def measure(trace: Trace, pace: Pace) -> Run:
     )
 
 
-def sweep_updates(runs: int = 500) -> Result:
+def sweep_updates(runs: Count = 500) -> Result:
     """Runs, half of them in each scene, each with its own period, jitter, loss and ε."""
     found: dict[str, list[Run]] = {name: [] for name in SCENES}
     traces: dict[str, Trace] = {}

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import Inertial
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
+from detent.experiments.protocol import (
+    Claim,
+    Experiment,
+    Metrics,
+    Range,
+    Result,
+    at_most,
+    holds,
+    within,
+)
 from detent.hands import Constant
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
 from detent.record.trace import Trace
@@ -22,6 +31,7 @@ from detent.world.world import World
 RATE = 500.0  # [Hz] S4 section 2
 MASS, STIFFNESS, FORCE = 2.0, 4000.0, 0.4  # [kg, N/m, N]; S4 gives none
 INTEGRAL = 2e4  # [N/(m·s)]
+Gap = Annotated[float, Range(0.0, 0.1, above=True)]  # [m] within the enclosure
 BLOCKS, BREAKAWAY = 5, 0.5  # [N] of the strongest of five blocks: 0.1 to 0.5 N
 VERTICES = 2  # that touch the wall: each has half of the wall
 HALF = (0.021, 0.0105)  # [m] half the rectangle
@@ -145,7 +155,7 @@ def growth(law: str, rate: float) -> float:
     return float(np.exp(0.5 * slope))
 
 
-def compare_walls(gap: float = 0.02) -> Result:
+def compare_walls(gap: Gap = 0.02) -> Result:
     """Gap [m] from which the rectangle starts.
 
     Limitations: S4's PI wall may stand on the SEH estimate; Detent's stands on the plain
@@ -209,7 +219,7 @@ def wall_claims(m: Metrics) -> list[Claim]:
 
 
 def bounce_on_device(
-    gap: float = 0.02,
+    gap: Gap = 0.02,
     tilt: float = 0.01,
     device_friction: float = 0.02,
     resolution: float = 1e-5,

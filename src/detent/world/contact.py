@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from detent.checks import fraction, not_negative, one_of
+from detent.checks import flag, fraction, instance, not_negative, one_of
 from detent.errors import ParameterError
 from detent.kernels.shaping import MATERIALS
 from detent.world.friction import NO_FRICTION, Friction
@@ -30,7 +30,9 @@ class Contact:
     ``"penalty"`` (never an impulse) or ``"rigid"`` (complementarity time stepping without
     penetration; friction there is Coulomb's, without bonds that stretch). ``method``,
     ``self_collision`` and ``clamp`` are right by default; ``"equality"``, ``"split"`` and
-    ``False`` are the documents to the letter (errata E3, E4).
+    ``False`` are the documents to the letter (errata E3, E4). ``method`` and ``restitution``
+    are about collisions: penalty contact has none, and rigid contact only takes the restitution.
+    Collisions by ``"equality"`` are without friction.
 
     Where the device has limits, ``strategy`` says what becomes of a contact response that is
     too strong for it: ``"full"`` ignores the limits, ``"saturate"`` cuts at the device only,
@@ -62,6 +64,10 @@ class Contact:
         not_negative("stiffness", self.stiffness)
         not_negative("damping", self.damping)
         fraction("restitution", self.restitution)
+        flag("resultant", self.resultant)
+        flag("clamp", self.clamp)
+        instance("friction", self.friction, Friction, "a Friction, such as Friction(static=0.3)")
+        instance("wall", self.wall, Wall, 'a Wall, such as Wall("seh")')
         one_of("contact mode", self.mode, MODES)
         one_of("collision method", self.method, METHODS)
         one_of("self-collision row", self.self_collision, SELF_COLLISIONS)
@@ -72,15 +78,32 @@ class Contact:
             if self.mode != "impulse":
                 allowed = f"None with {self.mode} contact, which has no impulses that could ring"
                 raise ParameterError("material", self.material, allowed)
+        if self.mode != "impulse":
+            check_collisions(self)
         if self.mode == "rigid":
-            check_rigid(self.friction)
+            check_rigid(self)
 
 
-def check_rigid(friction: Friction) -> None:
-    """Rigid contact has Coulomb's law: no bonds of other laws, and no collisions without it."""
+def check_collisions(contact: Contact) -> None:
+    """Refuse what only collisions know, where there are none apart from rest."""
+    where = f'with {contact.mode} contact: only mode="impulse" tells collisions from rest'
+    if contact.limit == "rezero":
+        raise ParameterError("limit", contact.limit, f"total or collision_only {where}")
+    if contact.self_collision == "split":
+        raise ParameterError("self_collision", contact.self_collision, f"relative {where}")
+
+
+def check_rigid(contact: Contact, rigid: str = "rigid contact") -> None:
+    """Rigid contact has no penalty force, and Coulomb's law: no bonds, in collisions as at rest."""
+    friction = contact.friction
+    if contact.wall.law != "zoh":
+        allowed = f"zoh with {rigid}, which has no penalty force that a wall could shape"
+        raise ParameterError("wall", contact.wall.law, allowed)
+    if not contact.clamp:
+        raise ParameterError("clamp", contact.clamp, f"True with {rigid}, which never pulls")
     if friction.law not in RIGID_LAWS:
-        allowed = f"{' or '.join(RIGID_LAWS)} with rigid contact, where no bond stretches"
+        allowed = f"{' or '.join(RIGID_LAWS)} with {rigid}, where no bond stretches"
         raise ParameterError("friction law", friction.law, allowed)
     if friction.law != "none" and not friction.impacts:
-        allowed = "True with rigid contact, which does not tell collisions from rest"
+        allowed = f"True with {rigid}, which does not tell collisions from rest"
         raise ParameterError("friction impacts", friction.impacts, allowed)

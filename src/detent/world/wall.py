@@ -17,8 +17,9 @@ class Wall:
 
     ``"zoh"`` is the plain penalty; ``"seh"`` (sample-estimate-hold), ``"pi"`` (with an
     integral), ``"pulse"`` (a braking pulse at first contact) and ``"hysteretic"`` (springs on
-    sliding blocks) remember the contact. Use them with ``Contact(mode="penalty")``: the
-    impulses of the impulse mode are a braking pulse of their own.
+    sliding blocks) remember the contact. S4 compares them with ``Contact(mode="penalty")``. With
+    impulses they are the law of the rest that follows, and leave the braking pulse little to
+    brake; rigid contact has no penalty force, and refuses them.
     """
 
     law: str = "zoh"

@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -15,9 +13,21 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from detent.cli.common import (
+    Decompose,
+    Held,
+    Keyframe,
+    Outside,
+    Overlaps,
+    Tool,
+    compile_first,
+    err,
+    open_world,
+    working,
+)
+from detent.cli.play import play
 from detent.errors import DetentError, ParameterError, ToolNotNamedError
 
 app = typer.Typer(
@@ -27,7 +37,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out, err = Console(), Console(stderr=True)
+out = Console()
 
 Names = Annotated[
     list[str] | None, typer.Argument(help="Experiments; all of them if none is named.")
@@ -35,21 +45,6 @@ Names = Annotated[
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="K=V", help="Set a parameter; `detent list NAME` shows them."),
-]
-Tool = Annotated[
-    str | None, typer.Option(help="A body of the tool: its whole mechanism. Held, unless --held.")
-]
-Held = Annotated[str | None, typer.Option(help="The link of the tool that the hand holds.")]
-Keyframe = Annotated[str | None, typer.Option(help="Name or index of the keyframe to start from.")]
-Outside = Annotated[
-    bool, typer.Option("--allow-outside", help="The file may read others outside its folder.")
-]
-Decompose = Annotated[
-    bool, typer.Option("--decompose", help="Meshes that are not convex collide in convex parts.")
-]
-Overlaps = Annotated[
-    bool,
-    typer.Option("--ignore-overlaps", help="What overlaps at the start passes through each other."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -68,25 +63,6 @@ def main() -> None:
     except DetentError as error:
         err.print(f"[bold red]detent:[/] {escape(str(error))}", highlight=False)
         sys.exit(2)
-
-
-@contextmanager
-def working(text: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
-    """A progress bar on the error stream; yields a function that takes the fraction done."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=quiet) as bar:
-        task = bar.add_task(text, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
-
-
-def compile_first(quiet: bool = False) -> None:
-    """Compile the servo if the cache does not hold it, with a progress bar."""
-    from detent.warmup import compile_servo, is_compiled
-
-    if is_compiled():
-        return
-    with working("compiling the servo (once for this version)", quiet) as progress:
-        compile_servo(progress)
 
 
 def make_folder(folder: Path | None) -> None:
@@ -119,6 +95,7 @@ def list_(
 ) -> None:
     """List worlds, mechanisms, experiments and devices, or the parameters of an experiment."""
     found = library() if name is None else {"parameters": parameters_of(name)}
+    allowed = {} if name is None else ranges_of(name)
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -128,7 +105,7 @@ def list_(
         table = Table(title=kind, title_justify="left", show_header=False, box=None, padding=(0, 2))
         lines = names if isinstance(names, dict) else described.get(kind, dict.fromkeys(names, ""))
         for one, line in lines.items():
-            table.add_row(one, escape(str(line)))
+            table.add_row(one, escape(str(line)), allowed.get(one, ""))
         if not lines:
             table.add_row("none", "")
         out.print(table)
@@ -160,6 +137,13 @@ def parameters_of(name: str) -> dict[str, Any]:
     return find(name).parameters
 
 
+def ranges_of(name: str) -> dict[str, str]:
+    """What its parameters may be, in words."""
+    from detent.experiments import find
+
+    return {parameter: str(one) for parameter, one in find(name).ranges.items()}
+
+
 @app.command()
 def run(
     name: Annotated[str, typer.Argument(help="An experiment, see `detent list`.")],
@@ -178,7 +162,7 @@ def run(
     make_folder(folder)
     compile_first()
     with working(f"running {name}"):
-        result = experiment.run(**parameters)
+        result = experiment.attempt(parameters)
     report = experiment.report(parameters, result)
     if folder is not None:
         write_outputs(name, result, folder, traces=True)
@@ -331,46 +315,6 @@ def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:
     }
 
 
-def open_world(scene: str, tool: str | None, **options: Any) -> Any:
-    """A built-in world by name, or a file."""
-    from detent.world.world import World
-
-    if scene in World.library():
-        return World.builtin(scene, tool=tool, **options)
-    if not Path(scene).exists() and not Path(scene).suffix:
-        return World.builtin(scene)  # raises, and lists the names
-    return World.load(scene, tool=tool, **options)
-
-
-#: experiments whose mechanism has another name
-PLAYED = {
-    "euler-versus-lie": "lie-disk-on-sphere",
-    "admittance-versus-impedance": "disk-on-sphere",
-}
-
-
-def choose_device(name: str | None) -> str | None:
-    """One of the kinds of device, or None for what suits."""
-    from detent.checks import one_of
-
-    return None if name is None else one_of("device", name, ("display", "impedance"))
-
-
-def mechanism_session(name: str, device: str | None) -> Any:
-    """A session with a built-in mechanism, or None if there is none of that name."""
-    from detent.experiments.paradigms import LIGHT, spring
-    from detent.mechanism.library import MECHANISMS, builtin
-    from detent.session import Session
-
-    name = PLAYED.get(name, name)
-    kind = choose_device(device)
-    if name not in MECHANISMS:
-        return None
-    if kind == "impedance":
-        return Session(builtin(name), device=LIGHT, coupling=spring(2000.0))
-    return Session(builtin(name))
-
-
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say what this machine can promise: timer, scheduling, compiler cache."""
@@ -387,74 +331,7 @@ def doctor(as_json: Json = False) -> None:
     out.print(table)
 
 
-@app.command()
-def play(
-    world: Annotated[
-        str, typer.Argument(help="A built-in world or mechanism, or a scene file.")
-    ] = "peg-in-hole",
-    tool: Tool = None,
-    held: Held = None,
-    keyframe: Keyframe = None,
-    allow_outside: Outside = False,
-    decompose: Decompose = False,
-    ignore_overlaps: Overlaps = False,
-    rate: Annotated[float, typer.Option(help="[Hz] of the servo.")] = 4000.0,
-    port: Annotated[int, typer.Option(help="Port of the page on this machine.")] = 8080,
-    stiffness: Annotated[float, typer.Option(help="[N/m] of a contact point.")] = 4000.0,
-    damping: Annotated[float, typer.Option(help="[N·s/m] of a contact point.")] = 30.0,
-    restitution: Annotated[float, typer.Option(help="[-] 0 = plastic, 1 = elastic.")] = 0.0,
-    material: Annotated[
-        str | None, typer.Option(help="How collisions feel: rubber, wood or metal.")
-    ] = None,
-    local: Annotated[
-        bool, typer.Option("--local", help="An engine simulates the world in its own process.")
-    ] = False,
-    engine: Annotated[str, typer.Option(help="mujoco or bullet, with --local.")] = "mujoco",
-    engine_rate: Annotated[
-        float | None, typer.Option(help="[Hz] of the engine, with --local: 60 unless given.")
-    ] = None,
-    constraints: Annotated[
-        str | None,
-        typer.Option(help="static, kinematic or (unless given) inertial, with --local."),
-    ] = None,
-    realtime: Annotated[bool, typer.Option(help="Ask for real-time priority.")] = False,
-    seconds: Annotated[
-        float | None, typer.Option(help="Stop by itself after so many seconds.")
-    ] = None,
-    record: Annotated[Path | None, typer.Option(help="Stream the trace into a file.")] = None,
-    device: Annotated[
-        str | None, typer.Option(help="impedance, or display: one that senses force and moves.")
-    ] = None,
-) -> None:
-    """Feel a world live, in the browser; the pointer is the hand."""
-    from detent.app.workbench import play as start
-    from detent.checks import positive
-    from detent.coupling import Admittance
-    from detent.errors import ParameterError
-    from detent.local import LocalModel, Pace
-    from detent.session import Session
-    from detent.world.contact import Contact
-
-    contact = Contact(stiffness, damping, restitution, material=material)
-    given = (None if engine == "mujoco" else engine, engine_rate, constraints)
-    for option, value in zip(("engine", "engine rate", "constraints"), given, strict=True):
-        if value is not None and not local:
-            raise ParameterError(option, value, "left out without --local")
-    near = LocalModel(constraints=constraints or "inertial") if local else None
-    rate_of_engine = positive("engine rate", 60.0 if engine_rate is None else engine_rate)
-    pace = Pace(1.0 / rate_of_engine) if local else None
-    session = mechanism_session(world, device)
-    if session is not None and local:
-        raise ParameterError("local", local, "left out with a mechanism, which has no engine")
-    if session is None:
-        opened = open_world(
-            world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
-            decompose=decompose, ignore_overlaps=ignore_overlaps,
-        )  # fmt: skip
-        coupling = Admittance() if choose_device(device) == "display" else None
-        session = Session(opened, contact, coupling, local=near, engine=engine, pace=pace)
-        compile_first()
-    start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)
+app.command()(play)
 
 
 @app.command()

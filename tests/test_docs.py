@@ -1,0 +1,75 @@
+"""Pages of the documentation do what they say, and leave out no name that there is."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from detent import Session, World, coupling, hands
+from detent.kernels.friction import LAWS
+from detent.kernels.shaping import MATERIALS
+from detent.kernels.walls import WALLS
+from detent.world.contact import LIMITS, MODES, STRATEGIES
+from detent.world.world import PROPERTIES
+
+ROOT = Path(__file__).resolve().parents[1]
+GUIDE = ROOT / "docs" / "guide.md"
+
+
+def blocks(page: Path) -> list[str]:
+    """The Python of a page."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+def test_the_code_of_a_page_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = blocks(ROOT / page)
+    assert found
+    exec(compile("\n".join(found), page, "exec"), {})
+
+
+def test_the_guide_lists_the_columns_of_a_trace() -> None:
+    rows = re.findall(r"^\| (`[^|]*`) \| (\d) \| ([^|]+) \|", GUIDE.read_text(), re.MULTILINE)
+    told = {name: int(size) for names, size, _ in rows for name in re.findall(r"`(\w+)`", names)}
+    trace = Session(World.builtin("corner")).run(0.01).rows
+    held = {name: (trace.dtype[name].shape or (1,))[0] for name in trace.dtype.names or ()}
+    assert told == held
+
+
+@pytest.mark.parametrize(
+    "names", [MODES, LAWS, WALLS, MATERIALS, STRATEGIES, LIMITS], ids=lambda n: next(iter(n))
+)
+def test_the_guide_names_every_choice(names: tuple[str, ...]) -> None:
+    page = GUIDE.read_text()
+    assert [name for name in names if f'`"{name}"`' not in page] == []
+
+
+def test_the_guide_names_every_coupling_hand_and_property() -> None:
+    page = GUIDE.read_text()
+    couplings = {kind.__name__ for kind in coupling.Coupling.__args__}
+    assert {name for name in couplings if f"detent.{name}(" not in page} == set()
+    known = set(hands.__all__) - {"Hand"}
+    assert {name for name in known if f"hands.{name}(" not in page} == set()
+    assert {name for name in PROPERTIES if f'"detent.{name}"' not in page} == set()
+
+
+def test_the_guide_gives_the_default_gains() -> None:
+    from detent.coupling import couplers, four_channel
+
+    page = GUIDE.read_text()
+    for module in (four_channel, couplers):
+        rate = f"{module.FREQUENCY:.3g} rad/s, ζ = {module.DAMPING_RATIO:.2g}"
+        assert rate in page, rate
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/worlds.md", "docs/your-scene.md"])
+def test_the_guide_is_linked(page: str) -> None:
+    path = os.path.relpath(GUIDE, (ROOT / page).parent)
+    assert f"({path}" in (ROOT / page).read_text()
