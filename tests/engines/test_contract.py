@@ -216,3 +216,23 @@ def test_constant_pushes_of_the_hand_reach_a_pushed_object() -> None:
     session = Session(world, Contact(4000.0, 30.0), TABLE_4_1, rate=1000.0, local=LocalModel())
     trace = session.run(2.0, Constant((0.4, 0.0)))
     assert trace["device_position"][-1, 0] > 0.05  # the block was not in the way
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("constraints", ["static", "kinematic", "inertial"])
+def test_a_cup_that_slides_beside_something_that_moves_stays_upright(
+    engine: str, constraints: str
+) -> None:
+    """Dragged by its controller over a floor with friction, the engine's cup would tip over."""
+    world = World.from_string(
+        """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 .1"/>
+        <body pos="3 3 1"><joint axis="0 1 0" damping="2"/>
+          <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body>
+        <body name="cup" pos="0 0 .05"><freejoint/>
+          <geom type="cylinder" size=".03 .05" mass=".1"/></body></worldbody></mujoco>""",
+        tool="cup",
+    )
+    session = Session(world, local=LocalModel(constraints=constraints), engine=engine)
+    trace = session.run(0.6, Constant((0.1, 0.0, -0.5)))
+    np.testing.assert_allclose(trace["tool_position"][:, 2], 0.05, atol=5e-4)
+    assert trace["tool_position"][-1, 0] > 0.1

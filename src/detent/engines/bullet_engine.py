@@ -75,6 +75,9 @@ class BulletEngine(Mirror):
         if self._last is None:
             self.place(target)
             self._write(self.task.world.trees)
+        elif not self.exchanges:  # the tool's own place, which is not that of the proxy
+            self._read()
+            self.refresh()
         last = self._last or target
         before, pushed = self.data.qvel.copy(), np.zeros(self.model.nv)
         steps = substeps(seconds, SUBSTEP)
@@ -96,6 +99,8 @@ class BulletEngine(Mirror):
             self.refresh()
         self._write(self.task.world.trees if self.exchanges else ())
         self.note_drift(before, pushed, seconds)
+        if not self.exchanges:
+            self.place(target)  # what is near is seen from the proxy
 
     def _build(self, folder: Path) -> None:
         model = self.model

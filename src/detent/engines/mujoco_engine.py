@@ -21,9 +21,11 @@ class MuJoCoEngine(Mirror):
     """The scene in MuJoCo.
 
     The tool follows the proxy by a critically damped controller (100 rad/s, or what the scene's
-    step can hold), so it pushes other objects with forces, as a hand does. In a static world,
-    where nothing can be pushed, it is placed there; and also with inertial constraints, where its
-    contacts do not act here, and objects get the forces of the local model instead.
+    step can hold), so it pushes other objects with forces, as a hand does; but what is near is seen
+    from where the proxy is, since the scene's own friction may tip a tool that lags behind. In a
+    static world, where nothing can be pushed, it is placed there; and also with inertial
+    constraints, where its contacts do not act here, and objects get the forces of the local model
+    instead.
     """
 
     def __init__(self, task: Task) -> None:
@@ -36,6 +38,7 @@ class MuJoCoEngine(Mirror):
         self._omega = min(FOLLOW, HOLDABLE / model.opt.timestep)
         self._most = float(model.opt.timestep)
         self._last: Target | None = None
+        self._own: tuple[np.ndarray, np.ndarray] | None = None
         mujoco.mj_forward(model, self.data)
         self._good = self.data.qpos.copy()
 
@@ -54,6 +57,9 @@ class MuJoCoEngine(Mirror):
         if self._last is None:
             self.place(target)
         last = self._last or target
+        cut = self.task.cut
+        if self._own is not None:  # the tool's own place, which is not that of the proxy
+            data.qpos[cut.qpos], data.qvel[cut.qvel] = self._own
         steps = substeps(seconds, self._most)
         model.opt.timestep = seconds / max(steps, 1)
         before, pushed = data.qvel.copy(), np.zeros(model.nv)
@@ -71,6 +77,9 @@ class MuJoCoEngine(Mirror):
             self.lead(last, target, 1.0)
         self.refresh()
         self.note_drift(before, pushed, seconds)
+        if not self.exchanges:
+            self._own = data.qpos[cut.qpos].copy(), data.qvel[cut.qvel].copy()
+            self.place(target)
 
     def _look_for_reset(self) -> None:
         """MuJoCo resets a world that diverged, silently but for its counters."""
@@ -78,7 +87,7 @@ class MuJoCoEngine(Mirror):
         if any(data.warning[kind].number for kind in _BAD) or not np.isfinite(data.qpos).all():
             mujoco.mj_resetData(self.model, data)
             data.qpos[:], data.ctrl[:] = self._good, self.task.world.ctrl
-            self._last = None
+            self._last = self._own = None
             mujoco.mj_forward(self.model, data)
             raise EngineError("the world diverged in MuJoCo; it goes on from rest")
         self._good = data.qpos.copy()
