@@ -31,6 +31,7 @@ from detent.world.world import World
 
 _PLANE = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
 SATISFIED = 1e-6  # [m, rad] how well the start must keep the constraints
+BESIDE = 0.05  # [-] how far from the start, in z, ψ is tried again
 SINGULAR = 1e-9  # of the largest singular value
 _NOTHING = """<mujoco><option gravity="0 0 0"/><worldbody><body name="handle"><freejoint/>
   <inertial pos="0 0 0" mass="1" diaginertia="0.01 0.01 0.01"/>
@@ -169,6 +170,26 @@ def _check_chart(m: Mechanism, me: Mechanics) -> None:
     for expression, rate in zip(m.holonomic, leaves, strict=True):
         if not rate < SATISFIED:
             raise MechanismError("ψ(z)", m.psi, f"leaves the constraint {expression} = 0")
+    if me.identity[0] != 0:
+        _check_beside(m, me)
+
+
+def _check_beside(m: Mechanism, me: Mechanics) -> None:
+    """Refuse a ψ that only touches the manifold at the start."""
+    q, z = me.q.copy(), me.z.copy()
+    me.z += BESIDE
+    run_stage(me.chart, me)
+    me.q[:] = me.psi
+    run_stage(me.dynamics, me)
+    values = me.h.copy()
+    me.q[:], me.z[:] = q, z
+    run_stage(me.chart, me)
+    for expression, value in zip(m.holonomic, values, strict=True):
+        if not abs(value) < SATISFIED:
+            raise MechanismError(
+                "ψ(z)", m.psi, f"leaves the constraint {expression} = 0: it is {value:.3g} "
+                f"where z is {BESIDE} further"
+            )  # fmt: skip
 
 
 def _check_start(m: Mechanism, me: Mechanics) -> None:

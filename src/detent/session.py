@@ -410,6 +410,8 @@ class Session:
             model.geom_gap[moving] = np.maximum(model.geom_gap[moving], RIGID_GAP)
             model.pair_gap[:] = np.maximum(model.pair_gap, RIGID_GAP)
         choose_collision_search(model)
+        model.opt.timestep = 1.0 / rate  # MuJoCo's actuators and derivatives go by these
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         data = mujoco.MjData(model)
         data.qpos[:] = world.qpos
         data.qvel[:] = world.qvel

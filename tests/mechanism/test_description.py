@@ -11,7 +11,7 @@ import sympy as sp
 
 from detent import Baumgarte, Contact, Mechanism, Session
 from detent.errors import DetentError, MechanismError, ParameterError
-from detent.mechanism import BodySpring, Orientation
+from detent.mechanism import BodyDamper, BodySpring, Orientation
 from detent.mechanism.build import fingerprint, source_file
 from detent.mechanism.library import builtin
 from mechanism_lab import pendulum
@@ -43,6 +43,7 @@ def point(**changes: object) -> Mechanism:
         ({"kinetic_energy": m * (dx**2 + dy**2) + 3 * dx}, "is not quadratic in q̇"),
         ({"kinetic_energy": m * (dx**2 + dy**2) + x}, "is not quadratic in q̇"),
         ({"gravity": 1 / y}, "the potential energy 1/y is infinite at the start"),
+        ({"gravity": (m * y,)}, r"the gravity \(m\*y,\) is several"),
         ({"stops": (sp.sqrt(x - 2),)}, r"the stop sqrt\(x - 2\) is 1.41.*I at the start"),
     ],
 )
@@ -60,6 +61,11 @@ def test_a_wrong_expression_is_named(changes: dict, text: str) -> None:
         ({"parametrisation": ((sp.Symbol("z"),), (sp.Symbol("z"),))}, "of length 2"),
         ({"task": (sp.Symbol("a"),), "kinematics": ()}, "of length 1"),
         ({"coordinates": ()}, "at least one symbol"),
+        ({"pfaffian": (1, 0)}, r"a tuple of rows: \(\(a, b, …\),\)"),
+        ({"parametrisation": (x,)}, r"symbols z, and ψ\(z\)"),
+        ({"kinetic_energy": None, "inertia": [[1, 0], [0, 1]]}, "a SymPy matrix"),
+        ({"restitution": "a"}, "restitution of stops"),
+        ({"energies": {str(i): dx**2 for i in range(5)}}, "number of energies = 5 .* at most 4"),
         ({"constants": {m: "one"}}, "constant m = 'one' .* a finite number"),
     ],
 )
@@ -107,6 +113,13 @@ def test_a_parametrisation_with_an_orientation_is_refused() -> None:
             {"parametrisation": ((Z,), (Z, 0)), "holonomic": (x + y**2,)},
             r"ψ\(z\) \[z, 0\] leaves the constraint x \+ y\*\*2 = 0",
         ),
+        (
+            {
+                "parametrisation": ((Z,), (sp.cos(Z), sp.sin(2 * Z))),
+                "holonomic": (x**2 + y**2 - 1,), "start": (1.0, 0.0),
+            },
+            r"ψ\(z\) \[cos\(z\), sin\(2\*z\)\] leaves the constraint .*: it is 0.0",
+        ),
         ({"gravity": sp.gamma(x + 1) + sp.zeta(x + 3)}, "cannot compile"),
     ],
 )
@@ -132,6 +145,15 @@ def test_the_generated_source_is_flat_arithmetic_that_stays_as_it_is() -> None:
     assert "def dynamics(s)" in text and "np." not in text
     Session(pendulum(length=0.2))  # another constant
     assert path.stat().st_mtime_ns == stamp
+
+
+def test_springs_and_dampers_in_space_are_checked() -> None:
+    with pytest.raises(ParameterError, match="stiffness = -10"):
+        BodySpring(-10.0, 0.0)
+    with pytest.raises(ParameterError, match="quaternion of a spring"):
+        BodySpring(1.0, 1.0, quaternion=(1.0, 0.0, 0.0))
+    with pytest.raises(ParameterError, match="damping = nan"):
+        BodyDamper(float("nan"), 0.0)
 
 
 def test_springs_may_be_expressions_or_bodies() -> None:

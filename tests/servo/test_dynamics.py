@@ -410,3 +410,29 @@ def test_a_frozen_inertia_is_kept_until_the_next_refresh() -> None:
     changed = [i for i in range(1, 25) if not np.array_equal(seen[i], seen[i - 1])]
     assert changed == [10, 20]
     assert not ready.servo.scene.bias.any()  # neither Coriolis terms nor, here, weight
+
+
+def test_switched_off_dampers_do_not_act_beside_dry_friction() -> None:
+    xml = scene(
+        """<body name="slide"><joint type="slide" axis="0 0 1" damping="1000" frictionloss=".001"/>
+        <geom size=".05" mass="1" contype="0" conaffinity="0"/></body>""",
+        'gravity="0 0 -1"',
+        '<option><flag damper="disable"/></option>',
+    )
+    rows = advance(start(loose(World.from_string(xml))), 1000)
+    assert rows["tool_twist"][-1, 2] == pytest.approx(-0.998, abs=2e-3)
+
+
+def test_a_filtered_actuator_goes_by_the_servos_step_not_by_the_scenes() -> None:
+    def at(timestep: float) -> np.ndarray:
+        xml = scene(
+            """<body name="slide"><joint name="j" type="slide" axis="1 0 0"/>
+            <geom size=".05" mass="1" contype="0" conaffinity="0"/></body>""",
+            f'gravity="0 0 0" timestep="{timestep}"',
+            """<actuator><general joint="j" dyntype="filterexact" dynprm=".05" actearly="true"/>
+            </actuator><keyframe><key name="start" ctrl="1"/></keyframe>""",
+        )
+        return advance(start(loose(World.from_string(xml))), 100)["tool_twist"][-1]
+
+    np.testing.assert_array_equal(at(0.01), at(0.001))
+    assert at(0.001)[0] > 0.01

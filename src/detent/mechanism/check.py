@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from detent.checks import fraction
 from detent.errors import MechanismError, ParameterError
 from detent.mechanism.rotations import Orientation
 
@@ -41,18 +42,26 @@ def check_description(m: Mechanism) -> None:
         time, position, rotation = m.lead
         for expression in (*position, *rotation):
             _check_free("the lead", expression, {time, *m.constants})
-    if not 0.0 <= float(m.restitution) <= 1.0:
-        raise ParameterError("restitution of stops", m.restitution, "between 0 and 1")
+    fraction("restitution of stops", m.restitution)
     _check_energy(m)
     _check_start(m)
 
 
 def _check_kinds(m: Mechanism) -> None:
     """Refuse an expression where a tuple of them belongs, and text where one belongs."""
+    import sympy as sp
+
     for name in SEVERAL:
         value = getattr(m, name)
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ParameterError(name, value, "a tuple, also of one element: (…,)")
+    for row in m.pfaffian:
+        if isinstance(row, str) or not isinstance(row, Sequence):
+            raise ParameterError("pfaffian", m.pfaffian, "a tuple of rows: ((a, b, …),)")
+    if m.parametrisation is not None and len(m.parametrisation) != 2:
+        raise ParameterError("parametrisation", m.parametrisation, "symbols z, and ψ(z)")
+    if m.inertia is not None and not isinstance(m.inertia, sp.MatrixBase):
+        raise ParameterError("inertia", m.inertia, "a SymPy matrix")
     if not m.coordinates:
         raise ParameterError("coordinates", m.coordinates, "at least one symbol")
     plain = [c for c in m.coordinates if not isinstance(c, Orientation)]
@@ -71,6 +80,8 @@ def _check_kinds(m: Mechanism) -> None:
 def _check_expression(what: str, expression: Any) -> None:
     import sympy as sp
 
+    if isinstance(expression, Sequence) and not isinstance(expression, str):
+        raise MechanismError(what, expression, "is several: give one expression")
     if isinstance(expression, str):
         raise MechanismError(what, repr(expression), "is text, not a SymPy expression")
     if isinstance(expression, sp.core.relational.Relational | bool):
@@ -123,7 +134,7 @@ def _check_start(m: Mechanism) -> None:
 
 
 def _check_sizes(m: Mechanism) -> None:
-    from detent.mechanism.mechanism import MOST
+    from detent.mechanism.mechanism import MOST, MOST_ENERGIES
 
     nq, nv = len(m.q), len(m.u)
     _size("start", m.start, nq, "one number per coordinate, four for an orientation")
@@ -142,9 +153,13 @@ def _check_sizes(m: Mechanism) -> None:
         if len(row) != width:
             raise MechanismError("the row", list(row), f"of pfaffian has not {width} elements")
     _check_chart(m)
-    for what, count in (("coordinates", nq), ("constraints", rows_of(m) + len(m.stops))):
-        if count > MOST:
-            raise ParameterError(f"number of {what}", count, f"at most {MOST}")
+    for what, count, most in (
+        ("coordinates", nq, MOST),
+        ("constraints", rows_of(m) + len(m.stops), MOST),
+        ("energies", len(m.energies), MOST_ENERGIES),
+    ):
+        if count > most:
+            raise ParameterError(f"number of {what}", count, f"at most {most}")
 
 
 def _check_chart(m: Mechanism) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from detent.checks import not_negative, unit_quaternion, vector
 from detent.errors import ParameterError
 from detent.mechanism.rotations import Orientation
 
 Expression = Any  # a SymPy expression, or a number
 MOST = 16  # coordinates, velocities, constraints: as many as a row of the trace has room for
+MOST_ENERGIES = 4  # parts of the energy there
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,12 @@ class BodySpring:
     position: Sequence[float] = (0.0, 0.0, 0.0)  # [m] p_o
     quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0)  # R_o (w, x, y, z)
 
+    def __post_init__(self) -> None:
+        not_negative("stiffness", self.stiffness)
+        not_negative("rotational_stiffness", self.rotational_stiffness)
+        vector("position of a spring", self.position, (3,))
+        unit_quaternion("quaternion of a spring", self.quaternion)
+
 
 @dataclass(frozen=True)
 class BodyDamper:
@@ -31,6 +39,10 @@ class BodyDamper:
 
     damping: float  # [N·s/m] b_t
     rotational_damping: float  # [N·m·s/rad] b_r
+
+    def __post_init__(self) -> None:
+        not_negative("damping", self.damping)
+        not_negative("rotational_damping", self.rotational_damping)
 
 
 @dataclass(frozen=True)

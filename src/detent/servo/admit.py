@@ -25,6 +25,7 @@ from detent.kernels.stages import call_stage
 from detent.kernels.stops import hold, strike
 from detent.kernels.struct import Struct
 from detent.kernels.vectors import copy_vector, dot, largest
+from detent.mechanism.mechanism import MOST, MOST_ENERGIES
 from detent.servo.couple import force_path, hand_wrench
 from detent.servo.display import Display, command, follow_reference, move_display
 from detent.servo.exchange import Slot, latest
@@ -40,9 +41,6 @@ from detent.servo.records import (
     Device,
 )
 from detent.servo.tick import device_energy
-
-MOST = 16  # coordinates, velocities, constraints in a row
-MOST_ENERGIES = 4
 
 #: a row of a mechanism: the tool is the reference, the device the display
 ADMIT_ROW = np.dtype(

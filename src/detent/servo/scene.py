@@ -88,7 +88,7 @@ def make_scene(
         subtree_com=data.subtree_com,
         subtree_mass=model.body_subtreemass,
         M=data.M,
-        dof_damping=model.dof_damping,
+        dof_damping=damping_that_acts(model),
         derivative=data.qDeriv,
         derivative_place=model.mapD2M,
         dry=dry_joints(model),
@@ -146,6 +146,12 @@ def make_scene(
         ximat=data.ximat,
         hand_point=world.point,
     )
+
+
+def damping_that_acts(model: mujoco.MjModel) -> np.ndarray:
+    """Of the joints; none where the scene switches dampers off."""
+    off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_DAMPER
+    return np.zeros_like(model.dof_damping) if off else model.dof_damping
 
 
 def limits_act(model: mujoco.MjModel) -> bool:
