@@ -11,6 +11,7 @@ from detent.mechanism.mechanism import Mechanism
 from detent.mechanism.rotations import Orientation
 
 Matrix = Any
+LONG = 1000  # operations from which on an expression stays as it is
 SIMPLE = 16  # operations up to which SymPy's own search for a shorter form does not take long
 
 
@@ -167,6 +168,8 @@ def tidy(expression: Any) -> Any:
     import sympy as sp
     from sympy.simplify.fu import TR8
 
+    if sp.count_ops(expression) > LONG:
+        return expression
     whole = sp.expand(expression)
     if not whole.has(sp.sin, sp.cos):
         return whole
