@@ -17,7 +17,8 @@ from detent.world.described import first_sentence
 from detent.world.holdable import worth_holding
 from detent.world.loops import mechanism
 from detent.world.names import body_name, geom_name
-from detent.world.screen import is_risky, read_spec, screen
+from detent.world.reading import read_spec
+from detent.world.screen import is_risky, screen
 
 LIBRARY = Path(__file__).parent / "library"
 PROPERTIES = ("stiffness", "damping", "restitution", "friction")
