@@ -81,6 +81,39 @@ def test_free_needs_a_root_that_is_fixed() -> None:
         World.from_string(scene('<body><freejoint/><geom size=".1"/></body>'), free=True)
 
 
+TWO_ROOTS = """<body name="post" pos="0 0 1" euler="0 0 90"><geom size=".1"/>
+    <body name="arm" pos="1 0 0"><joint name="x"/><geom size=".1"/></body></body>
+  <body name="eye"><camera/></body>
+  <body name="loose" pos="3 0 0"><freejoint/><geom size=".1"/></body>
+  <body name="mast" pos="5 0 0"><geom size=".1"/>
+    <body pos="1 0 0"><joint/><geom size=".1"/></body></body>"""
+TWO_KEYS = """<keyframe><key name="start" qpos=".3 4 0 0 1 0 0 0 .7" qvel=".1 1 2 3 4 5 6 .2"/>
+  <key name="rest"/></keyframe>"""
+
+
+@pytest.mark.parametrize("keyframe", [None, "rest"])
+def test_keyframes_of_a_freed_scene_put_everything_where_they_did(keyframe: str | None) -> None:
+    worlds = [
+        World.from_string(scene(TWO_ROOTS, more=TWO_KEYS), tool="arm", keyframe=keyframe, free=free)
+        for free in (False, True)
+    ]
+    places, speeds = [], []
+    for world in worlds:
+        data = mujoco.MjData(world.model)
+        data.qpos[:], data.qvel[:] = world.qpos, world.qvel
+        mujoco.mj_forward(world.model, data)
+        places.append(np.hstack((data.xpos, data.xquat)))
+        speeds.append(data.cvel.copy())
+    assert [world.model.nv for world in worlds] == [8, 20]  # the camera's mount stays where it is
+    np.testing.assert_allclose(places[1], places[0], atol=1e-12)
+    np.testing.assert_allclose(speeds[1], speeds[0], atol=1e-12)
+
+
+def test_a_freed_scene_keeps_its_static_bodies() -> None:
+    text = scene(TWO_ROOTS, more="").replace("<mujoco>", '<mujoco><compiler fusestatic="true"/>')
+    assert World.from_string(text, tool="post", free=True).model.nv == 20
+
+
 KEYS = """<keyframe><key name="low" qpos=".1"/><key qpos=".2" qvel="3" ctrl=".4"/></keyframe>
   <actuator><motor joint="x"/></actuator>"""
 ROD = '<body><joint name="x" type="slide" axis="1 0 0"/><geom size=".1"/></body>'
@@ -173,6 +206,19 @@ def test_what_overlaps_at_the_start_can_be_let_through(tmp_path: Path) -> None:
     world = World.load(path, ignore_overlaps=True)
     assert world.model.nexclude == 2  # two of the three bodies and the floor
     assert Session(world).run(0.01)["tool_energy"].max() < 1.0
+
+
+def test_explicit_pairs_that_overlap_are_let_through_too() -> None:
+    geom = '<geom name="{}" size=".1" contype="0" conaffinity="0"/>'
+    bodies = "".join(
+        f'<body name="{n}" pos="{x} 0 0"><freejoint/>{geom.format(n)}</body>'
+        for n, x in (("a", 0.0), ("b", 0.05), ("c", 1.0))
+    )
+    pairs = '<contact><pair geom1="a" geom2="b"/><pair geom1="a" geom2="c"/></contact>'
+    world = World.from_string(scene(bodies, more=pairs), tool="a", ignore_overlaps=True)
+    data = mujoco.MjData(world.model)
+    mujoco.mj_forward(world.model, data)
+    assert (data.ncon, world.model.npair) == (0, 1)
 
 
 # --- how stiff
