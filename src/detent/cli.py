@@ -44,6 +44,13 @@ Keyframe = Annotated[str | None, typer.Option(help="Name or index of the keyfram
 Outside = Annotated[
     bool, typer.Option("--allow-outside", help="The file may read others outside its folder.")
 ]
+Trusted = Annotated[
+    bool,
+    typer.Option("--trusted", help="Load it without a try in a child process, which has limits."),
+]
+Free = Annotated[
+    bool, typer.Option("--free", help="Roots that are fixed to the world come loose, as of a URDF.")
+]
 Decompose = Annotated[
     bool, typer.Option("--decompose", help="Meshes that are not convex collide in convex parts.")
 ]
@@ -279,6 +286,8 @@ def check(
     held: Held = None,
     keyframe: Keyframe = None,
     allow_outside: Outside = False,
+    trusted: Trusted = False,
+    free: Free = False,
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
     as_json: Json = False,
@@ -289,7 +298,7 @@ def check(
     def opened(tool: str | None) -> Any:
         return open_world(
             scene, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
-            decompose=decompose, ignore_overlaps=ignore_overlaps,
+            trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
         )  # fmt: skip
 
     try:
@@ -336,7 +345,7 @@ def open_world(scene: str, tool: str | None, **options: Any) -> Any:
     from detent.world.world import World
 
     if scene in World.library():
-        return World.builtin(scene, tool=tool, **options)
+        return World.builtin(scene, tool=tool, **{**options, "trusted": True})
     if not Path(scene).exists() and not Path(scene).suffix:
         return World.builtin(scene)  # raises, and lists the names
     return World.load(scene, tool=tool, **options)
@@ -396,6 +405,8 @@ def play(
     held: Held = None,
     keyframe: Keyframe = None,
     allow_outside: Outside = False,
+    trusted: Trusted = False,
+    free: Free = False,
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
     rate: Annotated[float, typer.Option(help="[Hz] of the servo.")] = 4000.0,
@@ -449,7 +460,7 @@ def play(
     if session is None:
         opened = open_world(
             world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
-            decompose=decompose, ignore_overlaps=ignore_overlaps,
+            trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
         )  # fmt: skip
         coupling = Admittance() if choose_device(device) == "display" else None
         session = Session(opened, contact, coupling, local=near, engine=engine, pace=pace)
