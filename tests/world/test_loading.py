@@ -288,6 +288,29 @@ BROKEN = {
 }
 
 
+NOT_NUMBERS = {
+    '<body name="a" pos="nan 0 0"><joint/><geom size=".1"/></body>': "pos of body 'a'",
+    '<body name="a" euler="nan 0 0"><joint/><geom size=".1"/></body>': "quat of body 'a'",
+    '<geom name="g" size=".1" pos="0 inf 0"/>': "pos of geom 'g'",
+    '<body><joint name="j" damping="nan"/><geom size=".1"/></body>': "damping of joint 'j'",
+    '<body><joint name="j" armature="inf"/><geom size=".1"/></body>': "armature of joint 'j'",
+    '<body><joint name="j" springref="nan"/><geom size=".1"/></body>': "springref of joint 'j'",
+    '</worldbody><option gravity="0 0 nan"/><worldbody>': "gravity",
+}
+
+
+@pytest.mark.parametrize("text", NOT_NUMBERS)
+def test_numbers_that_are_none_are_named(text: str) -> None:
+    ball = '<body name="ball"><freejoint/><geom size=".1"/></body>'
+    with pytest.raises(SceneError, match=NOT_NUMBERS[text] + " of the scene 's' must be finite"):
+        World.from_string(scene(text + ball), tool="ball", name="s")
+
+
+def test_limits_may_be_open() -> None:
+    rod = ROD.replace("/>", ' range="0 inf" limited="true"/>', 1)
+    assert World.from_string(scene(rod)).model.jnt_range[0, 1] == np.inf
+
+
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_mujoco_says_is_put_in_words(tmp_path: Path, text: str) -> None:
     path = tmp_path / "scene.xml"

@@ -15,6 +15,7 @@ from detent.errors import ParameterError, SceneError, ToolNotNamedError, Unknown
 from detent.world.altering import exclude_overlaps, free_roots
 from detent.world.complaints import in_words
 from detent.world.described import first_sentence
+from detent.world.finite import check_finite
 from detent.world.holdable import worth_holding
 from detent.world.loops import mechanism
 from detent.world.names import body_name, geom_name
@@ -274,6 +275,7 @@ def _compile(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
         raise SceneError(f"the scene {name!r} has flexible bodies, which Detent does not render")
     if model.nplugin:
         raise SceneError(f"the scene {name!r} needs plugins of MuJoCo, which Detent does not run")
+    check_finite(model, name)
     return model
 
 
