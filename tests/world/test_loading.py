@@ -356,13 +356,53 @@ def hollow_world(folder: Path, **options: bool) -> World:
 
 def test_a_mesh_that_is_not_convex_is_warned_of(tmp_path: Path) -> None:
     model = hollow_world(tmp_path).model
-    assert decompose.hollow(model, 0) == pytest.approx(0.06, abs=0.02)  # the sides of the gap
+    assert decompose.hollow_meshes(model) == {0: pytest.approx(0.06, abs=0.02)}  # its gap's sides
     warned = " ".join(inspect_world(hollow_world(tmp_path))["warnings"])
     assert "u (by" in warned and "--decompose" in warned
     cube = scene('<body><freejoint/><geom type="mesh" mesh="c"/></body>').replace(
         "<worldbody>", '<asset><mesh name="c" builtin="sphere" params="3"/></asset><worldbody>'
     )
-    assert decompose.hollow_meshes(World.from_string(cube).model) == []
+    assert decompose.hollow_meshes(World.from_string(cube).model) == {}
+
+
+def ball(count: int, dent: float) -> tuple[np.ndarray, np.ndarray]:
+    """A ball of many faces, one small patch of which lies *dent* deeper."""
+    from scipy.spatial import ConvexHull
+
+    k = np.arange(count) + 0.5
+    down, round_ = np.arccos(1.0 - 2.0 * k / count), np.pi * (1.0 + 5.0**0.5) * k
+    points = np.stack(
+        (np.cos(round_) * np.sin(down), np.sin(round_) * np.sin(down), np.cos(down)), axis=1
+    )
+    faces = ConvexHull(points).simplices
+    points[points @ (0.6, 0.0, 0.8) > np.cos(0.1)] *= 1.0 - dent
+    return points, faces
+
+
+def by_all(vertices: np.ndarray, faces: np.ndarray) -> float:
+    """The same, of all faces and all planes."""
+    from scipy.spatial import ConvexHull
+
+    planes = ConvexHull(vertices).equations
+    centres = vertices[faces].mean(axis=1)
+    return float((-(centres @ planes[:, :3].T + planes[:, 3])).min(axis=1).max())
+
+
+@pytest.mark.parametrize("stretch", [1.0, 10.0])
+def test_a_small_dent_of_a_fine_mesh_is_found_with_few_planes(
+    stretch: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vertices, faces = ball(6000, dent=0.3)
+    vertices *= (1.0, 1.0, stretch)
+    tried, depths = [], decompose._depths
+    monkeypatch.setattr(
+        decompose, "_depths", lambda p, q: tried.append(len(p) * len(q)) or depths(p, q)
+    )
+    assert by_all(vertices, faces) > decompose.tolerance(vertices)
+    assert decompose.hollow(vertices, faces) == pytest.approx(by_all(vertices, faces), rel=1e-9)
+    assert sum(tried) < 0.3 * len(faces) ** 2  # not all against all
+    whole, faces = ball(6000, dent=0.0)
+    assert decompose.hollow(whole * (1.0, 1.0, stretch), faces) <= decompose.tolerance(whole)
 
 
 def test_without_the_extra_decomposing_says_what_to_install(

@@ -9,7 +9,7 @@ import numpy as np
 
 from detent.world.altering import OVERLAP
 from detent.world.contact import Contact
-from detent.world.decompose import hollow, hollow_meshes
+from detent.world.decompose import hollow_meshes
 from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
 from detent.world.names import body_name, geom_name, joint_name
@@ -190,7 +190,7 @@ def _untouchable(world: World, model: mujoco.MjModel) -> list[str]:
 
 
 def _hollow_meshes(model: mujoco.MjModel) -> list[str]:
-    deep = {model.mesh(m).name: hollow(model, m) for m in hollow_meshes(model)}
+    deep = {model.mesh(m).name: depth for m, depth in hollow_meshes(model).items()}
     if not deep:
         return []
     worst = sorted(deep, key=lambda name: -deep[name])
