@@ -188,7 +188,8 @@ def outside_by_an_included_mesh(inside: Path) -> Path:
 
 
 def outside_by_a_namespace(inside: Path) -> Path:
-    return part(inside, f'<mujoco xmlns="q"><compiler meshdir="."/>{OUTSIDE}</mujoco>')
+    asset = f"<asset>{MESH.format('m.stl')}</asset>"
+    return part(inside, f'<mujoco xmlns="q"><compiler meshdir=".."/>{asset}</mujoco>')
 
 
 def outside_by_a_model(inside: Path) -> Path:
@@ -287,6 +288,11 @@ def test_a_comment_may_have_dashes(tmp_path: Path) -> None:
     assert World.load(path).model.nmesh == 1
     path = urdf(tmp_path, "package://r/m.stl")
     assert World.load(path).model.nbody == 3  # not fused
+
+
+def test_text_with_many_open_quotes_is_looked_through_once() -> None:
+    with pytest.raises(SceneError, match="not well-formed"):
+        World.from_string("<mujoco>" + '<a "' * 200_000)  # for each of them again: minutes
 
 
 HUGE = {

@@ -28,7 +28,8 @@ _PREFIX = re.compile(r"^\w+:")  # of MuJoCo's resource providers: text, archives
 # Comments as MuJoCo sees them: not those that begin inside of another tag, or of CDATA.
 _TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"
-    r"|<[^<>\"']*(?:\"[^\"]*\"[^<>\"']*|'[^']*'[^<>\"']*)*>",
+    r"|<[^<>\"']*(?:\"[^\"]*\"[^<>\"']*|'[^']*'[^<>\"']*)*>"
+    r"|<.*",  # not well-formed from here on: nothing to look for
     re.DOTALL,
 )
 # XML makes spaces of these, MuJoCo does not: it would look for another file.
