@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from detent.bench.scene import SceneCosts, microseconds
+from detent.cli import app
 from detent.errors import ExperimentError
 from detent.experiments.protocol import Experiment, Result, at_most
 from detent.record.trace import Trace
@@ -179,6 +181,19 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     assert "the world–a by 50 mm" in found["warnings"][0]
     assert re.match(r"\d+(\.\d+)? µs, with the whole scene", found["tick"])
     assert re.match(r"\d+(\.\d+)? µs", found["tick_with_local"])
+
+
+def test_a_scene_can_be_trusted_and_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = tmp_path / "post.xml"
+    body = '<body><geom size=".1"/><body pos="1 0 0"><joint/><geom size=".1"/></body></body>'
+    scene.write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    monkeypatch.setattr("detent.world.screen.PATIENCE", 0.0)
+    monkeypatch.setattr("detent.cli.try_ticks", lambda world, quiet: {})
+    refused = CliRunner().invoke(app, ["check", str(scene), "--json"])
+    assert "trusted=True (--trusted) lifts the limit" in str(refused.exception)
+    for more, freedom in (([], 1), (["--free"], 7)):
+        done = CliRunner().invoke(app, ["check", str(scene), "--json", "--trusted", *more])
+        assert json.loads(done.stdout)["degrees_of_freedom"] == freedom
 
 
 def test_a_geom_without_a_name_is_called_after_its_body(tmp_path: Path) -> None:

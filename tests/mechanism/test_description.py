@@ -116,7 +116,8 @@ def test_a_parametrisation_with_an_orientation_is_refused() -> None:
         (
             {
                 "parametrisation": ((Z,), (sp.cos(Z), sp.sin(2 * Z))),
-                "holonomic": (x**2 + y**2 - 1,), "start": (1.0, 0.0),
+                "holonomic": (x**2 + y**2 - 1,),
+                "start": (1.0, 0.0),
             },
             r"ψ\(z\) \[cos\(z\), sin\(2\*z\)\] leaves the constraint .*: it is 0.0",
         ),

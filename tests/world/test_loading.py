@@ -81,6 +81,39 @@ def test_free_needs_a_root_that_is_fixed() -> None:
         World.from_string(scene('<body><freejoint/><geom size=".1"/></body>'), free=True)
 
 
+TWO_ROOTS = """<body name="post" pos="0 0 1" euler="0 0 90"><geom size=".1"/>
+    <body name="arm" pos="1 0 0"><joint name="x"/><geom size=".1"/></body></body>
+  <body name="eye"><camera/></body>
+  <body name="loose" pos="3 0 0"><freejoint/><geom size=".1"/></body>
+  <body name="mast" pos="5 0 0"><geom size=".1"/>
+    <body pos="1 0 0"><joint/><geom size=".1"/></body></body>"""
+TWO_KEYS = """<keyframe><key name="start" qpos=".3 4 0 0 1 0 0 0 .7" qvel=".1 1 2 3 4 5 6 .2"/>
+  <key name="rest"/></keyframe>"""
+
+
+@pytest.mark.parametrize("keyframe", [None, "rest"])
+def test_keyframes_of_a_freed_scene_put_everything_where_they_did(keyframe: str | None) -> None:
+    worlds = [
+        World.from_string(scene(TWO_ROOTS, more=TWO_KEYS), tool="arm", keyframe=keyframe, free=free)
+        for free in (False, True)
+    ]
+    places, speeds = [], []
+    for world in worlds:
+        data = mujoco.MjData(world.model)
+        data.qpos[:], data.qvel[:] = world.qpos, world.qvel
+        mujoco.mj_forward(world.model, data)
+        places.append(np.hstack((data.xpos, data.xquat)))
+        speeds.append(data.cvel.copy())
+    assert [world.model.nv for world in worlds] == [8, 20]  # the camera's mount stays where it is
+    np.testing.assert_allclose(places[1], places[0], atol=1e-12)
+    np.testing.assert_allclose(speeds[1], speeds[0], atol=1e-12)
+
+
+def test_a_freed_scene_keeps_its_static_bodies() -> None:
+    text = scene(TWO_ROOTS, more="").replace("<mujoco>", '<mujoco><compiler fusestatic="true"/>')
+    assert World.from_string(text, tool="post", free=True).model.nv == 20
+
+
 KEYS = """<keyframe><key name="low" qpos=".1"/><key qpos=".2" qvel="3" ctrl=".4"/></keyframe>
   <actuator><motor joint="x"/></actuator>"""
 ROD = '<body><joint name="x" type="slide" axis="1 0 0"/><geom size=".1"/></body>'
@@ -175,6 +208,19 @@ def test_what_overlaps_at_the_start_can_be_let_through(tmp_path: Path) -> None:
     assert Session(world).run(0.01)["tool_energy"].max() < 1.0
 
 
+def test_explicit_pairs_that_overlap_are_let_through_too() -> None:
+    geom = '<geom name="{}" size=".1" contype="0" conaffinity="0"/>'
+    bodies = "".join(
+        f'<body name="{n}" pos="{x} 0 0"><freejoint/>{geom.format(n)}</body>'
+        for n, x in (("a", 0.0), ("b", 0.05), ("c", 1.0))
+    )
+    pairs = '<contact><pair geom1="a" geom2="b"/><pair geom1="a" geom2="c"/></contact>'
+    world = World.from_string(scene(bodies, more=pairs), tool="a", ignore_overlaps=True)
+    data = mujoco.MjData(world.model)
+    mujoco.mj_forward(world.model, data)
+    assert (data.ncon, world.model.npair) == (0, 1)
+
+
 # --- how stiff
 
 
@@ -242,6 +288,29 @@ BROKEN = {
 }
 
 
+NOT_NUMBERS = {
+    '<body name="a" pos="nan 0 0"><joint/><geom size=".1"/></body>': "pos of body 'a'",
+    '<body name="a" euler="nan 0 0"><joint/><geom size=".1"/></body>': "quat of body 'a'",
+    '<geom name="g" size=".1" pos="0 inf 0"/>': "pos of geom 'g'",
+    '<body><joint name="j" damping="nan"/><geom size=".1"/></body>': "damping of joint 'j'",
+    '<body><joint name="j" armature="inf"/><geom size=".1"/></body>': "armature of joint 'j'",
+    '<body><joint name="j" springref="nan"/><geom size=".1"/></body>': "springref of joint 'j'",
+    '</worldbody><option gravity="0 0 nan"/><worldbody>': "gravity",
+}
+
+
+@pytest.mark.parametrize("text", NOT_NUMBERS)
+def test_numbers_that_are_none_are_named(text: str) -> None:
+    ball = '<body name="ball"><freejoint/><geom size=".1"/></body>'
+    with pytest.raises(SceneError, match=NOT_NUMBERS[text] + " of the scene 's' must be finite"):
+        World.from_string(scene(text + ball), tool="ball", name="s")
+
+
+def test_limits_may_be_open() -> None:
+    rod = ROD.replace("/>", ' range="0 inf" limited="true"/>', 1)
+    assert World.from_string(scene(rod)).model.jnt_range[0, 1] == np.inf
+
+
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_mujoco_says_is_put_in_words(tmp_path: Path, text: str) -> None:
     path = tmp_path / "scene.xml"
@@ -287,13 +356,53 @@ def hollow_world(folder: Path, **options: bool) -> World:
 
 def test_a_mesh_that_is_not_convex_is_warned_of(tmp_path: Path) -> None:
     model = hollow_world(tmp_path).model
-    assert decompose.hollow(model, 0) == pytest.approx(0.06, abs=0.02)  # the sides of the gap
+    assert decompose.hollow_meshes(model) == {0: pytest.approx(0.06, abs=0.02)}  # its gap's sides
     warned = " ".join(inspect_world(hollow_world(tmp_path))["warnings"])
     assert "u (by" in warned and "--decompose" in warned
     cube = scene('<body><freejoint/><geom type="mesh" mesh="c"/></body>').replace(
         "<worldbody>", '<asset><mesh name="c" builtin="sphere" params="3"/></asset><worldbody>'
     )
-    assert decompose.hollow_meshes(World.from_string(cube).model) == []
+    assert decompose.hollow_meshes(World.from_string(cube).model) == {}
+
+
+def ball(count: int, dent: float) -> tuple[np.ndarray, np.ndarray]:
+    """A ball of many faces, one small patch of which lies *dent* deeper."""
+    from scipy.spatial import ConvexHull
+
+    k = np.arange(count) + 0.5
+    down, round_ = np.arccos(1.0 - 2.0 * k / count), np.pi * (1.0 + 5.0**0.5) * k
+    points = np.stack(
+        (np.cos(round_) * np.sin(down), np.sin(round_) * np.sin(down), np.cos(down)), axis=1
+    )
+    faces = ConvexHull(points).simplices
+    points[points @ (0.6, 0.0, 0.8) > np.cos(0.1)] *= 1.0 - dent
+    return points, faces
+
+
+def by_all(vertices: np.ndarray, faces: np.ndarray) -> float:
+    """The same, of all faces and all planes."""
+    from scipy.spatial import ConvexHull
+
+    planes = ConvexHull(vertices).equations
+    centres = vertices[faces].mean(axis=1)
+    return float((-(centres @ planes[:, :3].T + planes[:, 3])).min(axis=1).max())
+
+
+@pytest.mark.parametrize("stretch", [1.0, 10.0])
+def test_a_small_dent_of_a_fine_mesh_is_found_with_few_planes(
+    stretch: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vertices, faces = ball(6000, dent=0.3)
+    vertices *= (1.0, 1.0, stretch)
+    tried, depths = [], decompose._depths
+    monkeypatch.setattr(
+        decompose, "_depths", lambda p, q: tried.append(len(p) * len(q)) or depths(p, q)
+    )
+    assert by_all(vertices, faces) > decompose.tolerance(vertices)
+    assert decompose.hollow(vertices, faces) == pytest.approx(by_all(vertices, faces), rel=1e-9)
+    assert sum(tried) < 0.3 * len(faces) ** 2  # not all against all
+    whole, faces = ball(6000, dent=0.0)
+    assert decompose.hollow(whole * (1.0, 1.0, stretch), faces) <= decompose.tolerance(whole)
 
 
 def test_without_the_extra_decomposing_says_what_to_install(

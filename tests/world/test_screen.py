@@ -114,7 +114,7 @@ def test_a_crash_of_the_loader_is_a_sentence_too(
 ) -> None:
     crash = tmp_path / "crash.py"
     crash.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    monkeypatch.setattr(screen, "__file__", str(crash))
+    monkeypatch.setattr(screen, "CHILD", crash)
     with pytest.raises(SceneError, match=r"crashes MuJoCo's loader \(signal 11\)"):
         World.load(mjcf(tmp_path))
 
@@ -147,11 +147,92 @@ def outside_by_include(inside: Path) -> Path:
     return mjcf(inside, more='<include file="part.xml"/>')
 
 
-@pytest.mark.parametrize(
-    "make",
-    [outside_by_folder, outside_by_absolute_name, outside_by_link, outside_by_include],
-    ids=lambda make: make.__name__,
-)
+def part(inside: Path, text: str) -> Path:
+    """A scene with a mesh that includes another file."""
+    (inside / "part.xml").write_text(text)
+    return mjcf(inside, geom=MESH_BODY, more='<include file="part.xml"/>')
+
+
+OUTSIDE = "<asset>" + MESH.format("../m.stl") + "</asset>"
+
+
+def outside_behind_a_comment(inside: Path) -> Path:
+    return mjcf(inside, MESH.format("../m.stl"), MESH_BODY, "<!-- a -- b -->")
+
+
+def outside_behind_a_comment_of_an_include(inside: Path) -> Path:
+    return part(inside, f"<mujoco><!-- a -- b -->{OUTSIDE}</mujoco>")
+
+
+def outside_by_backslashes(inside: Path) -> Path:
+    return mjcf(inside, MESH.format("..\\m.stl"), MESH_BODY)
+
+
+def outside_by_a_folder_that_is_not_there(inside: Path) -> Path:
+    return mjcf(inside, MESH.format("none/../../m.stl"), MESH_BODY)
+
+
+def outside_by_a_mesh_folder_that_is_not_there(inside: Path) -> Path:
+    return mjcf(inside, MESH.format("m.stl"), MESH_BODY, '<compiler meshdir="none/../.."/>')
+
+
+def outside_by_an_included_folder(inside: Path) -> Path:
+    (inside / "part.xml").write_text('<mujoco><compiler meshdir=".."/></mujoco>')
+    return mjcf(inside, MESH.format("m.stl"), MESH_BODY, '<include file="part.xml"/>')
+
+
+def outside_by_an_included_mesh(inside: Path) -> Path:
+    path = part(inside, f"<mujoco><asset>{MESH.format('m.stl')}</asset></mujoco>")
+    path.write_text(path.read_text().replace("<mujoco>", '<mujoco><compiler meshdir=".."/>'))
+    return path
+
+
+def outside_by_a_namespace(inside: Path) -> Path:
+    asset = f"<asset>{MESH.format('m.stl')}</asset>"
+    return part(inside, f'<mujoco xmlns="q"><compiler meshdir=".."/>{asset}</mujoco>')
+
+
+def outside_by_a_model(inside: Path) -> Path:
+    (inside / "part.xml").write_text(
+        f"<mujoco><!-- a -- b -->{OUTSIDE}<worldbody>{MESH_BODY}</worldbody></mujoco>"
+    )
+    attach = '<frame><attach model="o" body="ball" prefix="x"/></frame>'
+    return mjcf(inside, '<model name="o" file="part.xml"/>', attach)
+
+
+def urdf(inside: Path, mesh: str) -> Path:
+    """A hinged link whose base has a mesh."""
+    inertial = (
+        '<inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    shape = f'<collision><geometry><mesh filename="{mesh}"/></geometry></collision>'
+    path = inside / "scene.urdf"
+    path.write_text(
+        f"""<!-- a -- b --><robot name="r"><link name="base">{inertial}{shape}</link>
+        <link name="tip">{inertial}</link><joint name="j" type="continuous">
+        <parent link="base"/><child link="tip"/><axis xyz="0 0 1"/></joint></robot>"""
+    )
+    return path
+
+
+def outside_by_a_package(inside: Path) -> Path:
+    return urdf(inside, "package://none/../m.stl")
+
+
+def outside_by_a_way_back(inside: Path) -> Path:
+    return urdf(inside, "package://x/../../scene/../m.stl")
+
+
+def outside_by_a_link_of_a_package(inside: Path) -> Path:
+    (inside / "link").symlink_to(inside.parent)
+    return urdf(inside, "package://x/link/m.stl")
+
+
+WAYS = [make for name, make in sorted(globals().items()) if name.startswith("outside_")]
+
+
+@pytest.mark.parametrize("make", WAYS, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("trusted", [False, True])
 def test_there_is_no_way_round(make: Callable[[Path], Path], trusted: bool, tmp_path: Path) -> None:
     inside = tmp_path / "scene"
@@ -162,6 +243,73 @@ def test_there_is_no_way_round(make: Callable[[Path], Path], trusted: bool, tmp_
     with pytest.raises(SceneError, match="outside its folder"):
         World.load(path, trusted=trusted)
     World.load(path, trusted=trusted, allow_outside=True)
+
+
+UNCLEAR = {
+    "an entity": '<mujoco model="&foo;">',
+    "a comment in a name": '<mujoco model="<!--"><include file="../other.xml"/><text name="-->"/>',
+    "two roots": "<mujoco/><mujoco>",
+}
+
+
+@pytest.mark.parametrize("head", UNCLEAR.values(), ids=UNCLEAR.keys())
+def test_what_is_not_xml_is_refused_where_mujoco_would_read_it(head: str, tmp_path: Path) -> None:
+    path = mjcf(tmp_path)
+    path.write_text(path.read_text().replace("<mujoco>", head))
+    with pytest.raises(
+        SceneError, match=r"not well-formed XML, line 1, column .*allow_outside=True"
+    ):
+        World.load(path)
+
+
+def test_names_that_xml_would_alter_and_types_are_refused(tmp_path: Path) -> None:
+    path = mjcf(tmp_path, more='<include file="a\nb.xml"/>')
+    with pytest.raises(SceneError, match="line break"):
+        World.load(path)
+    path.write_text("<!DOCTYPE mujoco>" + mjcf(tmp_path).read_text())
+    with pytest.raises(SceneError, match="document type"):
+        World.load(path)
+    path = mjcf(tmp_path, more='<include file="LoadModelFromString:&lt;mujoco/>"/>')
+    with pytest.raises(SceneError, match="no plain file name"):
+        World.load(path)
+
+
+def test_an_include_in_capitals_is_read_by_mujoco_before_it_refuses_it(tmp_path: Path) -> None:
+    (tmp_path / "scene").mkdir()
+    (tmp_path / "other.xml").write_text("<mujoco><option/></mujoco>")
+    path = mjcf(tmp_path / "scene", more='<INCLUDE file="../other.xml"/>')
+    with pytest.raises(SceneError, match="outside its folder"):
+        World.load(path)
+
+
+def test_a_comment_may_have_dashes(tmp_path: Path) -> None:
+    stl(tmp_path / "m.stl", 4)
+    path = mjcf(tmp_path, MESH.format("m.stl"), MESH_BODY, "<!-- a -- b -->")
+    assert World.load(path).model.nmesh == 1
+    path = urdf(tmp_path, "package://r/m.stl")
+    assert World.load(path).model.nbody == 3  # not fused
+
+
+def test_text_with_many_open_quotes_is_looked_through_once() -> None:
+    with pytest.raises(SceneError, match="not well-formed"):
+        World.from_string("<mujoco>" + '<a "' * 200_000)  # for each of them again: minutes
+
+
+HUGE = {
+    "user data": '<size nuserdata="2000000000"/>',
+    "a sensor": '<sensor><user dim="2000000000"/></sensor>',
+}
+
+
+@pytest.mark.parametrize("more", HUGE.values(), ids=HUGE.keys())
+def test_text_that_asks_for_too_much_is_screened(more: str) -> None:
+    text = f"<mujoco>{more}<worldbody>{BALL}</worldbody></mujoco>"
+    with pytest.raises(SceneError, match=r"GiB of memory.*--trusted|exceed"):
+        World.from_string(text)
+
+
+def test_memory_that_is_asked_for_but_not_used_is_no_harm(tmp_path: Path) -> None:
+    assert World.load(mjcf(tmp_path, more='<size memory="2G"/>')).model.nv == 6
 
 
 def test_text_is_screened_where_it_refers_to_files(
@@ -179,7 +327,7 @@ def test_text_is_screened_where_it_refers_to_files(
 
 
 def test_built_in_worlds_and_plain_text_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen.subprocess, "run", None)
+    monkeypatch.setattr(screen.subprocess, "Popen", None)
     World.builtin("corner")
     World.from_string(f"<mujoco><worldbody>{BALL}</worldbody></mujoco>")
 
@@ -189,6 +337,6 @@ def test_a_scene_that_takes_long_is_loaded_if_it_is_trusted(
 ) -> None:
     monkeypatch.setattr(screen, "PATIENCE", 0.01)
     path = mjcf(tmp_path)
-    with pytest.raises(SceneError, match=r"longer than 0\.01 s to load; trusted=True waits"):
+    with pytest.raises(SceneError, match=r"longer than 0\.01 s to load; trusted=True"):
         World.load(path)
     assert World.load(path, trusted=True).model.nv == 6

@@ -17,11 +17,13 @@ from rich.table import Table
 
 from detent.cli.common import (
     Decompose,
+    Free,
     Held,
     Keyframe,
     Outside,
     Overlaps,
     Tool,
+    Trusted,
     compile_first,
     err,
     open_world,
@@ -263,6 +265,8 @@ def check(
     held: Held = None,
     keyframe: Keyframe = None,
     allow_outside: Outside = False,
+    trusted: Trusted = False,
+    free: Free = False,
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
     as_json: Json = False,
@@ -273,7 +277,7 @@ def check(
     def opened(tool: str | None) -> Any:
         return open_world(
             scene, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
-            decompose=decompose, ignore_overlaps=ignore_overlaps,
+            trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
         )  # fmt: skip
 
     try:

@@ -21,6 +21,13 @@ Keyframe = Annotated[str | None, typer.Option(help="Name or index of the keyfram
 Outside = Annotated[
     bool, typer.Option("--allow-outside", help="The file may read others outside its folder.")
 ]
+Trusted = Annotated[
+    bool,
+    typer.Option("--trusted", help="Load it without a try in a child process, which has limits."),
+]
+Free = Annotated[
+    bool, typer.Option("--free", help="Roots that are fixed to the world come loose, as of a URDF.")
+]
 Decompose = Annotated[
     bool, typer.Option("--decompose", help="Meshes that are not convex collide in convex parts.")
 ]
@@ -54,7 +61,7 @@ def open_world(scene: str, tool: str | None, **options: Any) -> Any:
     from detent.world.world import World
 
     if scene in World.library():
-        return World.builtin(scene, tool=tool, **options)
+        return World.builtin(scene, tool=tool, **{**options, "trusted": True})
     if not Path(scene).exists() and not Path(scene).suffix:
         return World.builtin(scene)  # raises, and lists the names
     return World.load(scene, tool=tool, **options)

@@ -9,11 +9,13 @@ import typer
 
 from detent.cli.common import (
     Decompose,
+    Free,
     Held,
     Keyframe,
     Outside,
     Overlaps,
     Tool,
+    Trusted,
     compile_first,
     open_world,
 )
@@ -31,7 +33,8 @@ PLAYED = {
 
 #: what a mechanism, which is no scene and has no contacts, cannot be told
 WORLD_OPTIONS = (
-    *("tool", "held", "keyframe", "allow_outside", "decompose", "ignore_overlaps", "local"),
+    *("tool", "held", "keyframe", "allow_outside", "trusted", "free", "decompose"),
+    *("ignore_overlaps", "local"),
     *("stiffness", "damping", "restitution", "material", "mode", "friction", "law", "wall"),
     "coupling",
 )
@@ -120,6 +123,8 @@ def play(
     held: Held = None,
     keyframe: Keyframe = None,
     allow_outside: Outside = False,
+    trusted: Trusted = False,
+    free: Free = False,
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
     rate: Annotated[float, typer.Option(help="[Hz] of the servo.")] = 4000.0,
@@ -193,7 +198,7 @@ def play(
     if session is None:
         opened = open_world(
             world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
-            decompose=decompose, ignore_overlaps=ignore_overlaps,
+            trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
         )  # fmt: skip
         tie = choose_coupling(coupling, device)
         session = Session(opened, contact, tie, local=near, engine=engine, pace=pace)

@@ -32,7 +32,7 @@ def cluttered(count: int = 160, seed: int = 0) -> World:
     if positive("count", count) != int(count):
         raise ParameterError("count", count, "a whole number")
     world = World.from_string(
-        _scene(int(count), seed), tool="block", gravity=False, name="cluttered"
+        _scene(int(count), seed), tool="block", gravity=False, name="cluttered", trusted=True
     )
     return _settled(world)
 

@@ -13,6 +13,8 @@ from detent.errors import MissingExtraError
 from detent.kernels.jit import cache_home
 
 HOLLOW = 0.02  # [-] of its size by which a mesh may lie inside its hull and still pass as convex
+_PLANES = 512  # of a hull that all faces are tried against
+_BLOCK, _BLOCKS = 1024, 16  # faces that are tried against all, at once and at most
 THRESHOLD = 0.05  # [-] concavity that CoACD leaves
 _MESH = int(mujoco.mjtGeom.mjGEOM_MESH)
 
@@ -28,26 +30,51 @@ def mesh_surface(model: mujoco.MjModel, mesh: int) -> tuple[np.ndarray, np.ndarr
     return vertices @ turn.reshape(3, 3).T + model.mesh_pos[mesh], faces
 
 
-def hollow(model: mujoco.MjModel, mesh: int) -> float:
-    """[m] How deep the surface of a mesh lies inside its convex hull, at most."""
+def hollow(vertices: np.ndarray, faces: np.ndarray) -> float:
+    """[m] How deep a surface lies inside its convex hull, at most; exact where it is hollow.
+
+    All faces are tried against some planes of the hull, which bounds their depths from above.
+    Only those that may be the deepest are tried against all planes.
+    """
     from scipy.spatial import ConvexHull, QhullError
 
-    vertices, faces = mesh_surface(model, mesh)
     try:
-        planes = ConvexHull(vertices).equations
+        hull = ConvexHull(vertices)
     except QhullError:  # flat: it has no inside
         return 0.0
     centres = vertices[faces].mean(axis=1)
-    nearest = np.full(len(centres), np.inf)
-    for plane in planes:
-        np.minimum(nearest, -(centres @ plane[:3] + plane[3]), out=nearest)
-    return float(max(nearest.max(initial=0.0), 0.0))
+    bound = _depths(centres, _some_planes(hull))
+    order = np.argsort(-bound)
+    deepest = 0.0
+    for first in range(0, min(len(order), _BLOCK * _BLOCKS), _BLOCK):
+        block = order[first : first + _BLOCK]
+        if bound[block[0]] <= max(deepest, tolerance(vertices)):
+            break
+        deepest = max(deepest, float(_depths(centres[block], hull.equations).max()))
+    return deepest
 
 
-def is_hollow(model: mujoco.MjModel, mesh: int) -> bool:
-    """Whether a mesh is so far from convex that its hull feels wrong."""
-    vertices, _ = mesh_surface(model, mesh)
-    return hollow(model, mesh) > HOLLOW * float(np.ptp(vertices, axis=0).max())
+def _some_planes(hull: Any) -> np.ndarray:
+    """The largest sides of a hull, and as many by chance: a sphere has no large ones."""
+    corners = hull.points[hull.simplices]
+    sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    largest = np.argsort(-np.linalg.norm(sides, axis=1))[:_PLANES]
+    chance = np.random.default_rng(0).permutation(len(sides))[:_PLANES]
+    return hull.equations[np.union1d(largest, chance)]
+
+
+def _depths(points: np.ndarray, planes: np.ndarray) -> np.ndarray:
+    """[m] of each point below the nearest plane."""
+    nearest = np.full(len(points), np.inf)
+    for first in range(0, len(planes), _PLANES):
+        some = planes[first : first + _PLANES]
+        np.minimum(nearest, -(points @ some[:, :3].T + some[:, 3]).max(axis=1), out=nearest)
+    return nearest
+
+
+def tolerance(vertices: np.ndarray) -> float:
+    """[m] by which a surface may lie inside its hull and still pass as convex."""
+    return HOLLOW * float(np.ptp(vertices, axis=0).max())
 
 
 def colliding_meshes(model: mujoco.MjModel) -> list[int]:
@@ -56,9 +83,15 @@ def colliding_meshes(model: mujoco.MjModel) -> list[int]:
     return sorted({int(m) for m in model.geom_dataid[(model.geom_type == _MESH) & collides]})
 
 
-def hollow_meshes(model: mujoco.MjModel) -> list[int]:
-    """Colliding meshes whose hulls feel wrong."""
-    return [mesh for mesh in colliding_meshes(model) if is_hollow(model, mesh)]
+def hollow_meshes(model: mujoco.MjModel) -> dict[int, float]:
+    """Colliding meshes whose hulls feel wrong, and how deep [m] they lie inside of these."""
+    found = {}
+    for mesh in colliding_meshes(model):
+        vertices, faces = mesh_surface(model, mesh)
+        depth = hollow(vertices, faces)
+        if depth > tolerance(vertices):
+            found[mesh] = depth
+    return found
 
 
 def convex_parts(vertices: np.ndarray, faces: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -7,13 +7,14 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from detent.world.altering import OVERLAP
 from detent.world.contact import Contact
-from detent.world.decompose import hollow, hollow_meshes
+from detent.world.decompose import hollow_meshes
 from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
 from detent.world.names import body_name, geom_name, joint_name
 from detent.world.stiffness import least_rate, lightest_contact, stiffest
-from detent.world.world import OVERLAP, World, keyframe_name
+from detent.world.world import World, keyframe_name
 
 _RATES = (1000.0, 2000.0, 4000.0)  # [Hz]
 _STIFFNESS = Contact().stiffness  # [N/m]
@@ -189,7 +190,7 @@ def _untouchable(world: World, model: mujoco.MjModel) -> list[str]:
 
 
 def _hollow_meshes(model: mujoco.MjModel) -> list[str]:
-    deep = {model.mesh(m).name: hollow(model, m) for m in hollow_meshes(model)}
+    deep = {model.mesh(m).name: depth for m, depth in hollow_meshes(model).items()}
     if not deep:
         return []
     worst = sorted(deep, key=lambda name: -deep[name])

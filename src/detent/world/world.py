@@ -12,17 +12,19 @@ import numpy as np
 
 from detent.checks import fraction, not_negative, vector
 from detent.errors import ParameterError, SceneError, ToolNotNamedError, UnknownNameError
+from detent.world.altering import exclude_overlaps, free_roots
 from detent.world.complaints import in_words
 from detent.world.described import first_sentence
+from detent.world.finite import check_finite
 from detent.world.holdable import worth_holding
 from detent.world.loops import mechanism
 from detent.world.names import body_name, geom_name
-from detent.world.screen import is_risky, read_spec, screen
+from detent.world.reading import read_spec
+from detent.world.screen import is_risky, screen
 
 LIBRARY = Path(__file__).parent / "library"
 PROPERTIES = ("stiffness", "damping", "restitution", "friction")
 LISTED = 12  # scene files of a folder that an error names
-OVERLAP = 1e-3  # [m] deeper than this at the start is a mistake of the scene, not a contact
 _GEOM, _BODY = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_BODY
 
 
@@ -108,7 +110,8 @@ class World:
             tool: as in the constructor.
             allow_outside: let it read files outside its own folder.
             trusted: do not load it in a child process first.
-            free: give a free joint to each root that is fixed to the world.
+            free: give a free joint to each root that is fixed to the world and has a mass;
+                keyframes keep their poses.
             decompose: collide meshes that are not convex as several convex parts.
             ignore_overlaps: bodies that overlap at the start pass through each other for ever.
             options: those of the constructor.
@@ -117,9 +120,8 @@ class World:
         if not path.is_file():
             raise SceneError(no_file(path))
         spec = _read(str(path), False, path.name, allow_outside, trusted)
-        spec = _alter(spec, free, decompose, path.name)
-        if ignore_overlaps:
-            exclude_overlaps(spec, _compile(spec, path.name), options.get("keyframe"))
+        key = options.get("keyframe")
+        spec = _alter(spec, path.name, key, free, decompose, ignore_overlaps)
         return cls(spec, tool=tool, **{"name": path.stem, **options})
 
     @classmethod
@@ -139,11 +141,14 @@ class World:
         trusted: bool = False,
         free: bool = False,
         decompose: bool = False,
+        ignore_overlaps: bool = False,
         **options: Any,
     ) -> World:
         """Load a scene from MJCF or URDF text; its files lie beside the working directory."""
         spec = _read(xml, True, "this", allow_outside, trusted or not is_risky(xml))
-        return cls(_alter(spec, free, decompose, "this"), tool=tool, **options)
+        key = options.get("keyframe")
+        spec = _alter(spec, "this", key, free, decompose, ignore_overlaps)
+        return cls(spec, tool=tool, **options)
 
     @staticmethod
     def library() -> list[str]:
@@ -232,49 +237,45 @@ def _read(source: str, is_text: bool, name: str, outside: bool, trusted: bool) -
         raise SceneError(f"{name} is not a scene that Detent loads: {in_words(error)}") from error
 
 
-def _alter(spec: mujoco.MjSpec, free: bool, decompose: bool, name: str) -> mujoco.MjSpec:
-    """The scene with its roots free, and with meshes in convex parts, where that is asked for."""
+def _alter(
+    spec: mujoco.MjSpec,
+    name: str,
+    keyframe: str | int | None,
+    free: bool,
+    decompose: bool,
+    ignore_overlaps: bool,
+) -> mujoco.MjSpec:
+    """The scene with its roots free, meshes in convex parts, overlaps let through, if asked for."""
     if free:
-        roots = [body for body in spec.worldbody.bodies if not body.joints]
-        if not roots:
-            raise SceneError(f"free=True, but {name} has no root that is fixed to the world")
-        for body in roots:
-            body.add_freejoint()
+        spec.compiler.fusestatic = False  # it would take the roots away
+        free_roots(spec, _compiled(spec, name), name)
     if decompose:
         from detent.world.decompose import decompose_meshes
 
         decompose_meshes(spec, _compile(spec, name))
+    if ignore_overlaps:
+        model = _compile(spec, name)
+        exclude_overlaps(spec, model, _start(model, keyframe)[0])
     return spec
 
 
-def exclude_overlaps(
-    spec: mujoco.MjSpec, model: mujoco.MjModel, keyframe: str | int | None
-) -> None:
-    """Exclude contact between bodies that overlap at the start; *model* is the spec, compiled."""
-    data = mujoco.MjData(model)
-    data.qpos[:] = _start(model, keyframe)[0]
-    mujoco.mj_forward(model, data)
-    deep = data.contact.geom[data.contact.dist < -OVERLAP]
-    pairs = {tuple(sorted(map(int, model.geom_bodyid[pair]))) for pair in deep}
-    for one, other in sorted(pairs):
-        for body in (one, other):
-            if not spec.bodies[body].name:
-                spec.bodies[body].name = f"#{body}"
-        names = spec.bodies[one].name, spec.bodies[other].name
-        spec.add_exclude(bodyname1=names[0], bodyname2=names[1])
+def _compiled(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
+    try:
+        return spec.compile()
+    except Exception as error:
+        raise SceneError(f"MuJoCo refuses the scene {name!r}: {in_words(error)}") from error
 
 
 def _compile(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
-    try:
-        model = spec.compile()
-    except Exception as error:
-        raise SceneError(f"MuJoCo refuses the scene {name!r}: {in_words(error)}") from error
+    """The model of a scene that Detent renders."""
+    model = _compiled(spec, name)
     if model.nv == 0:
         raise SceneError(f"nothing in the scene {name!r} can move: it has no joints")
     if model.nflex:
         raise SceneError(f"the scene {name!r} has flexible bodies, which Detent does not render")
     if model.nplugin:
         raise SceneError(f"the scene {name!r} needs plugins of MuJoCo, which Detent does not run")
+    check_finite(model, name)
     return model
 
 
