@@ -42,10 +42,11 @@ def bounded_contacts(servo: Servo, model: mujoco.MjModel, rate: float) -> list[s
         where = "–".join(geom_name(model, int(g)) for g in geoms)
         if servo.local.counts[ACTIVE]:  # whose constraints know no geoms
             where = "a constraint of the local model"
+    left = (("stiffness", soft), ("damping", ease))
+    most = ", ".join(f"{what} to {100 * share:.3g} %" for what, share in left if share < 1.0)
     return [
         f"the step of {1e3 / rate:.3g} ms bounded gains of contacts in {ticks:.0f} ticks, "
-        f"most at {where}: stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
-        + unbounded_from(1.0 / rate, soft, ease)
+        f"most at {where}: {most}" + unbounded_from(1.0 / rate, soft, ease)
     ]
 
 

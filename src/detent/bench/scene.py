@@ -9,6 +9,7 @@ from typing import NamedTuple
 from detent.bench.rounds import Job, alternate
 from detent.errors import DetentError
 from detent.local.model import LocalModel
+from detent.notes import run_notes
 from detent.servo.loop import run_lockstep
 from detent.session import Prepared, Session
 from detent.world.world import World
@@ -53,7 +54,8 @@ def scene_costs(world: World) -> SceneCosts:
     jobs = {name: Job(partial(from_the_start, one), TICKS) for name, one in ready.items()}
     least = {name: min(cost) for name, cost in alternate(jobs, TURNS).items()}
     others = len(world.trees) < world.model.ntree
-    return SceneCosts(least["whole"], least.get("local"), trouble, whole.notes, others)
+    bounds = [*whole.notes, *run_notes(whole.servo, whole.model, whole.data, RATE)]
+    return SceneCosts(least["whole"], least.get("local"), trouble, bounds, others)
 
 
 def from_the_start(ready: Prepared) -> None:
