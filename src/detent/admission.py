@@ -23,9 +23,9 @@ from detent.mechanism.build import build, mark_built
 from detent.mechanism.mechanism import Mechanism, Orientation
 from detent.servo import records
 from detent.servo.admit import ADMIT_ROW, AdmitServo, Drawn
+from detent.servo.arrays import make_clock, make_device
 from detent.servo.display import MOTION, NOISE_LENGTH, WRENCH, Display, make_display
 from detent.servo.exchange import make_slot
-from detent.servo.scene import HISTOGRAM_BINS
 from detent.servo.start import ToolStart
 from detent.world.world import World
 
@@ -362,7 +362,7 @@ def allocate_mechanism(
     me.integrator[0] = INTEGRATORS.index(coupling.integrator)
     p = np.zeros(1, records.PARAMETERS)
     p["step"] = 1.0 / rate
-    de = blank_device()
+    de = make_device()
     fill_device(de, device, plan.start)
     if isinstance(device, AdmittanceDisplay):
         p["limit"] = p["cap"] = device.cap()
@@ -404,10 +404,7 @@ def make_servo(
         mechanics=me,
         display=display,
         device=device,
-        clock=records.Clock(
-            np.zeros(8, whole), np.zeros(HISTOGRAM_BINS, whole), np.zeros(HISTOGRAM_BINS, whole),
-            np.zeros(2, whole),
-        ),
+        clock=make_clock(),
         parameters=p,
         parameter_bytes=p.view(np.uint8),
         target=target,
@@ -426,20 +423,6 @@ def make_servo(
     )  # fmt: skip
 
 
-def blank_device() -> records.Device:
-    """A device that is not there yet."""
-    from detent.kernels.shaping import shaping_memory
-
-    a, whole = np.zeros, np.int64
-    return records.Device(
-        position=a(3), seen=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
-        mask=a(6), axes=a(6, whole), dimension=a(1, whole), packed=a((2, 6, 6)), topology=a(6),
-        acceleration=a(6), mean=a(6), wrench=a(6), raw=a(6), filtered=a(6), hand=a(6),
-        environment=a(6), felt=a(6), resonance=shaping_memory(6), resonating=a(1, whole),
-        lag=a(6), delayed=a((records.MAX_DELAY + 1, 6)),
-    )  # fmt: skip
-
-
 def blank_servo() -> AdmitServo:
     """The smallest servo there can be: for its type, by which stages are compiled."""
     names = ("nq", "nv", "nz", "nc", "rows", "holonomic", "phi", "psi", "stops", "energies")
@@ -448,9 +431,7 @@ def blank_servo() -> AdmitServo:
     columns = {"M": [[0]], "psi_gram": [], "J_gram": [[0]]}
     me = make_mechanics(sizes, columns, *places)
     p = np.zeros(1, records.PARAMETERS)
-    return make_servo(
-        me, make_display(), blank_device(), p, np.zeros(7), np.zeros((0, 6)), 1, [], 1
-    )
+    return make_servo(me, make_display(), make_device(), p, np.zeros(7), np.zeros((0, 6)), 1, [], 1)
 
 
 def described(plan: Plan) -> dict[str, Any]:

@@ -45,6 +45,7 @@ from detent.notes import run_notes
 from detent.record.trace import KeptWriter, Trace
 from detent.servo import records
 from detent.servo.admit import ADMIT_ROW, AdmitServo
+from detent.servo.arrays import make_arrays
 from detent.servo.closures import make_closures
 from detent.servo.display import NOISE_LENGTH, make_display
 from detent.servo.exchange import make_slot
@@ -52,9 +53,8 @@ from detent.servo.live import Live, percentile
 from detent.servo.loop import run_lockstep, time_collision, time_ticks
 from detent.servo.records import Servo
 from detent.servo.scene import (
-    choose_collision_search,
     count_limits,
-    make_arrays,
+    make_model,
     make_scene,
     never_singular,
 )
@@ -64,7 +64,6 @@ from detent.world.baumgarte import Baumgarte
 from detent.world.contact import Contact
 from detent.world.world import World
 
-RIGID_GAP = 0.005  # [m] how near a contact must be for rigid time stepping to see it coming
 PREFLIGHT_TICKS = 400
 CHUNK = 4096  # [ticks] between two looks at a lockstep run
 CAPACITY = 128  # contacts and joint limits, at least
@@ -404,18 +403,7 @@ class Session:
         if self.plan is not None:
             return self._allocate_mechanism(self.plan, hand, rate, ring)
         world = self.world if self.cut is None else self.cut.world
-        model = copy.deepcopy(world.model)
-        if self.contact.mode == "rigid":
-            moving = model.body_treeid[model.geom_bodyid] >= 0
-            model.geom_gap[moving] = np.maximum(model.geom_gap[moving], RIGID_GAP)
-            model.pair_gap[:] = np.maximum(model.pair_gap, RIGID_GAP)
-        choose_collision_search(model)
-        model.opt.timestep = 1.0 / rate  # MuJoCo's actuators and derivatives go by these
-        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        data = mujoco.MjData(model)
-        data.qpos[:] = world.qpos
-        data.qvel[:] = world.qvel
-        data.ctrl[:], data.act[:] = world.ctrl, world.act
+        model, data = make_model(world, self.contact.mode == "rigid", rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
         capacity = max(CAPACITY, LEAST_CONTACTS + count_limits(model))

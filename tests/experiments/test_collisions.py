@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from claims import check_figure, failed
 from detent.errors import ParameterError
 from detent.experiments import reactivation, tight_hole, two_link, vertices
 from detent.experiments.peg import HALF, INERTIA, MASS, corners, planar
@@ -26,10 +27,6 @@ def results() -> dict[str, Result]:
     return {name: module.EXPERIMENTS[0]() for name, (module, _) in MODULES.items()}
 
 
-def failed(claims: list[Claim]) -> set[str]:
-    return {claim.id for claim in claims if not claim.passed}
-
-
 @pytest.mark.parametrize("name", MODULES)
 def test_every_claim_holds(results: dict[str, Result], name: str) -> None:
     assert MODULES[name][0].EXPERIMENTS[0].name == name
@@ -39,10 +36,7 @@ def test_every_claim_holds(results: dict[str, Result], name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_figures_are_drawn(results: dict[str, Result], name: str, tmp_path: Path) -> None:
-    draw = results[name].figure
-    assert draw is not None
-    draw(tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 20_000
+    check_figure(results[name], tmp_path)
 
 
 SPOILED: dict[str, tuple[str, Metrics, set[str]]] = {

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from claims import check_figure, failed
 from detent.experiments import friction, incline
 from detent.experiments.protocol import Claim, Metrics, Result
 
@@ -20,10 +21,6 @@ def results() -> dict[str, Result]:
     return {name: experiment() for name, experiment in BY_NAME.items()}
 
 
-def failed(claims: list[Claim]) -> set[str]:
-    return {claim.id for claim in claims if not claim.passed}
-
-
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_claim_holds(results: dict[str, Result], name: str) -> None:
     assert results[name].claims
@@ -32,10 +29,7 @@ def test_every_claim_holds(results: dict[str, Result], name: str) -> None:
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_figures_are_drawn(results: dict[str, Result], name: str, tmp_path: Path) -> None:
-    draw = results[name].figure
-    assert draw is not None
-    draw(tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 20_000
+    check_figure(results[name], tmp_path)
 
 
 def claims_of(name: str, m: Metrics) -> list[Claim]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from claims import check_figure, failed
 from detent import experiments
 from detent.errors import ParameterError
 from detent.experiments import (
@@ -38,10 +39,6 @@ def results() -> dict[str, Result]:
     return {name: experiments.find(name)() for name in CLAIMS}
 
 
-def failed(claims: list[Claim]) -> set[str]:
-    return {claim.id for claim in claims if not claim.passed}
-
-
 @pytest.mark.parametrize("name", CLAIMS)
 def test_every_claim_holds(results: dict[str, Result], name: str) -> None:
     assert results[name].claims
@@ -50,10 +47,7 @@ def test_every_claim_holds(results: dict[str, Result], name: str) -> None:
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_figures_are_drawn(results: dict[str, Result], name: str, tmp_path: Path) -> None:
-    draw = results[name].figure
-    assert draw is not None
-    draw(tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 20_000
+    check_figure(results[name], tmp_path)
 
 
 SPOILED: dict[str, tuple[str, Metrics, set[str]]] = {

@@ -10,7 +10,8 @@ import numpy as np
 from detent.engines.protocol import Target, Task
 from detent.local.records import GIVES, NEAR
 from detent.servo import records
-from detent.servo.scene import make_arrays, make_scene
+from detent.servo.arrays import make_arrays
+from detent.servo.scene import make_scene
 from detent.servo.sense import gather_contacts
 from detent.world.contact import Contact
 from detent.world.world import PROPERTIES, World

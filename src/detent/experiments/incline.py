@@ -221,7 +221,7 @@ def slope_claims(m: Metrics, below: float, above: float) -> list[Claim]:
         "a rigid block would slip at arctan μ_s whatever its height; with a bond per contact "
         "one as tall as half its side slips earlier (angle over arctan μ_s)"
     )
-    claims.append(at_most("incline.tall", "limitation", text, got, 1.0))
+    claims.append(holds("incline.tall", "limitation", text, got, "0.9 to 1", 0.9 <= got <= 1.0))
     return claims
 
 

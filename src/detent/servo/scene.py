@@ -1,16 +1,13 @@
-"""From a world to what the tick works on: views on MuJoCo's memory and preallocated arrays."""
+"""From a world to what the tick works on: views on MuJoCo's memory, and what acts in a scene."""
 
 from __future__ import annotations
+
+import copy
 
 import mujoco
 import numpy as np
 
-from detent.kernels.impact_friction import FrictionWork, friction_work
-from detent.kernels.inertia import make_inertia
-from detent.kernels.mapping import mapping_work
-from detent.kernels.shaping import shaping_memory
-from detent.local.records import MEMORY
-from detent.servo.records import MAX_DELAY, Block, Clock, Device, Motion, Rows, Scene
+from detent.servo.records import Scene
 from detent.servo.start import ToolStart, spans
 from detent.world.bridge import contact_views
 from detent.world.loops import active_equalities, joined_trees
@@ -29,7 +26,7 @@ _NO_DAMPERS = int(mujoco.mjtDisableBit.mjDSBL_DAMPER)
 STICK_HINGE, STICK_SLIDE = 1e-4, 1e-5  # [rad, m] by which dry friction gives before it slips
 _NO_MIDPHASE = int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
 FEW_PAIRS = 64  # of geoms of two bodies, which are tested one by one
-HISTOGRAM_BINS = 4096  # [µs] of the loop's statistics
+RIGID_GAP = 0.005  # [m] how near a contact must be for rigid time stepping to see it coming
 
 
 def choose_collision_search(model: mujoco.MjModel) -> None:
@@ -41,6 +38,22 @@ def choose_collision_search(model: mujoco.MjModel) -> None:
     fewer, most = np.sort(model.body_geomnum)[-2:]
     if fewer * most <= FEW_PAIRS:
         model.opt.disableflags |= _NO_MIDPHASE
+
+
+def make_model(world: World, rigid: bool, rate: float) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """The servo's own copy of a world, at its start."""
+    model = copy.deepcopy(world.model)
+    if rigid:
+        moving = model.body_treeid[model.geom_bodyid] >= 0
+        model.geom_gap[moving] = np.maximum(model.geom_gap[moving], RIGID_GAP)
+        model.pair_gap[:] = np.maximum(model.pair_gap, RIGID_GAP)
+    choose_collision_search(model)
+    model.opt.timestep = 1.0 / rate  # MuJoCo's actuators and derivatives go by these
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = world.qpos, world.qvel
+    data.ctrl[:], data.act[:] = world.ctrl, world.act
+    return model, data
 
 
 def make_scene(
@@ -150,7 +163,7 @@ def make_scene(
 
 def damping_that_acts(model: mujoco.MjModel) -> np.ndarray:
     """Of the joints; none where the scene switches dampers off."""
-    off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_DAMPER
+    off = model.opt.disableflags & _NO_DAMPERS
     return np.zeros_like(model.dof_damping) if off else model.dof_damping
 
 
@@ -342,68 +355,3 @@ def _reach(model: mujoco.MjModel, data: mujoco.MjData, box: int, other: int) -> 
     if model.geom_type[other] == _PLANE:
         return True
     return bool(mujoco.mj_geomDistance(model, data, box, other, 1e-3, None) < 1e-3)
-
-
-def make_arrays(
-    model: mujoco.MjModel, capacity: int, closures: int
-) -> tuple[Motion, Rows, FrictionWork, Device, Clock]:
-    """All that a tick writes, on one block."""
-    nv, cap, hits = model.nv, capacity, 2 * capacity
-    block = Block(
-        8
-        * (
-            nv * (3 * nv + 2 * model.nM + 8 * cap + 4 * hits + 64)
-            + model.ntendon
-            + (64 + 2 * MEMORY) * cap
-            + 2**17
-        )
-    )
-    a = block.array
-    whole = np.int64
-    layout = model.M_rownnz, model.M_rowadr, model.M_colind
-    motion = Motion(
-        M=a(len(model.M_colind)), drag=a(nv), bond=a(nv + model.ntendon), rank_one=a((2, nv)),
-        inertia=make_inertia(*layout, closures), damped=make_inertia(*layout, closures),
-        torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
-        after=a(nv), scratch=a(nv), white=a(nv), load=a((2, nv, nv)), spun=a(3), jac=a((6, nv)),
-        jac_white=a((6, nv)), jac_rate=a((6, nv)),
-        vector3=a((3, 3)), twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
-        mapping=mapping_work(), rank=a(2, whole), error=a((2, 6)),
-        reaction=a(nv), bias=a(6), hand6=a((6, 6)),
-        point=a(3), start=a(7),
-    )  # fmt: skip
-    motion.rank[0] = -1  # none yet
-    rows = Rows(
-        tally=a(5, whole), impact=a(2), jac=a((cap, nv)), white=a((cap, nv)), separation=a(cap),
-        velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), friction=a(cap),
-        force=a(cap),
-        carry=a((cap, 3)), rub=a((cap, 3)), slide=a((cap, 3)), rubbing=a(cap, whole),
-        tangent=a((cap, nv)), pressing=a(cap), memory=a((cap, MEMORY)), local=a((cap, 2, 3)),
-        old_count=a(1, whole), old_row=a(cap, whole), old_taken=a(cap, whole),
-        old_geom=a((cap, 2), whole), old_local=a((cap, 2, 3)), old_normal=a((cap, 3)),
-        old_memory=a((cap, MEMORY)), recalled=a(cap, whole),
-        worst=a(3), worst_geom=a(2, whole), bound=a(cap), joined=a(cap, whole),
-        geom=a((cap, 2), whole), body=a((cap, 2), whole), tree=a((cap, 2), whole),
-        normal=a((cap, 3)), point=a((cap, 3)), hit_row=a(hits, whole), hit_jac=a((hits, nv)),
-        hit_restitution=a(hits), hit_friction=a(hits),
-        hit_tangent=a((hits, 2, nv)), hit_impulse=a(hits), hit_slide=a((hits, 2)),
-        order=a(cap, whole), parent=a(model.ntree, whole),
-        group_state=a(model.ntree, whole), trust=a(1), spreading=a(1, whole),
-        constrained=a(1, whole), group_restitution=a(model.ntree), touched=a(model.ntree, whole),
-        loosened=a(2),
-    )  # fmt: skip
-    rows.worst[:2] = 1.0  # nothing was bounded yet
-    rows.trust[0] = 1.0
-    rows.touched[:] = 1  # what overlaps at the start has not just arrived
-    device = Device(
-        position=a(3), seen=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
-        mask=a(6), axes=a(6, whole), dimension=a(1, whole), packed=a((2, 6, 6)), topology=a(6),
-        acceleration=a(6), mean=a(6), wrench=a(6), raw=a(6), filtered=a(6), hand=a(6),
-        environment=a(6), felt=a(6), resonance=shaping_memory(6), resonating=a(1, whole),
-        lag=a(6), delayed=a((MAX_DELAY + 1, 6)),
-    )  # fmt: skip
-    clock = Clock(
-        counts=a(8, whole), lateness=a(HISTOGRAM_BINS, whole), compute=a(HISTOGRAM_BINS, whole),
-        timespec=a(2, whole),
-    )  # fmt: skip
-    return motion, rows, friction_work(hits, nv), device, clock
