@@ -233,15 +233,15 @@ def draw_slope(
     path: Path,
 ) -> Any:
     """What it does at the two angles, and the acceleration over the angle."""
-    fig, axes = figure(1, 2, (11, 4.5), "A block on a slope (Coulomb's law by TH 4.6): μ_s = 0.25")
+    title = r"A block on a slope (Coulomb's law by TH 4.6): $\mu_s$ = 0.25"
+    fig, axes = figure(1, 2, (11, 4.5), title)
     left, right = axes[0]
     colours = {"plane": BLUE, "space": ORANGE}
     for name, colour in colours.items():
         for side, line in (("below", "--"), ("above", "-")):
             trace = traces[f"{name}-{side}"]
             moved = 1e3 * np.linalg.norm(trace["tool_position"] - trace["tool_position"][0], axis=1)
-            word = "just below" if side == "below" else "just above"
-            label = f"{name}, {word} arctan μ_s"
+            label = f"{name}, just {side} arctan $\\mu_s$"
             left.plot(trace["time"], moved, line, color=colour, label=label)
         marker = "o" if name == "plane" else "x"
         right.plot(sweep, found[name], marker, color=colour, label=f"{name}, let go at once")
@@ -250,16 +250,16 @@ def draw_slope(
     right.plot(sweep, found["rigid"], "s", mfc="none", color=GREEN, label=label)
     fine = np.linspace(sweep[0], sweep[-1], 200)
     theory = [sliding(r * ANGLE) for r in fine]
-    right.plot(fine, theory, color="0.5", lw=1, label="g(sin θ − μ_k cos θ)")
+    right.plot(fine, theory, color="0.5", lw=1, label=r"g(sin θ − $\mu_k$ cos θ)")
     left.axvline(EASE, color="0.7", lw=1)
     left.annotate("the hand has let go ", (EASE, 12.0), fontsize=8, ha="right")
     left.set(xlabel="time [s]", ylabel="moved [mm]")
     right.set(
-        xlabel="angle over arctan μ_s [-] (dotted: slips, if let go slowly)",
+        xlabel=r"angle over arctan $\mu_s$ [-] (dotted: slips, if let go slowly)",
         ylabel="acceleration [m/s²]",
     )
-    for ax in (left, right):
-        ax.legend(fontsize=8, frameon=False, loc="upper left")
+    left.legend(fontsize=8, frameon=False, loc="upper left")
+    right.legend(fontsize=8, frameon=False, loc="lower right")
     return save(fig, path)
 
 

@@ -109,6 +109,8 @@ def draw_sweep(depths: Curves, returned: Curves, physical: np.ndarray, path: Pat
         style: dict[str, Any] = {
             "color": METHOD_COLOURS[name], "label": METHODS[name].label, "marker": "o", "ms": 3,
         }  # fmt: skip
+        if name == "iapb_spread":  # others lie on it
+            style |= {"lw": 6, "alpha": 0.5, "ms": 0, "solid_capstyle": "round"}
         axes[0].loglog(SPEEDS, 1e3 * depths[name], **style)
         axes[1].semilogx(SPEEDS, returned[name], **style)
     axes[0].loglog(SPEEDS, 1e3 * physical, "k--", lw=1, label="mv²/2(F$_{cap}$ − F$_h$)")

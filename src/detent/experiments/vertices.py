@@ -23,6 +23,7 @@ SECONDS = 1.0
 BEFORE = 0.001  # [m] how far before the obstacle's vertex the peg's vertex starts
 AHEAD, BELOW = 0.01, 0.02  # [m] where the hand aims: that much further and deeper
 SETTLED = 0.1  # [s] after which the pass is quasi-static
+LEAST = 1e-7  # [N] smaller steps are drawn as that
 NEAR = 0.3e-3  # [m] what counts as the pass
 NOTICED = 0.1  # [-] of the force level, about what a hand can tell apart
 
@@ -179,10 +180,10 @@ def draw_pass(traces: dict[str, Trace], angles: dict[str, float], path: Path) ->
         force = trace["environment_wrench"][:, :2]
         size.plot(x[late], np.linalg.norm(force[late], axis=1), lw=1.4, **style)
         steps = np.linalg.norm(np.diff(force, axis=0, prepend=force[:1]), axis=1)
-        step.plot(x[late], np.maximum(steps[late], 1e-7), ".-", lw=0.8, ms=3, **style)
+        step.plot(x[late], np.maximum(steps[late], LEAST), ".-", lw=0.8, ms=3, **style)
         rows.plot(x[late], trace["contacts"][late], lw=1.4, drawstyle="steps-post", **style)
     size.set(ylabel="contact force [N]", ylim=(0.0, 3.4))
-    step.set(ylabel="force step from tick to tick [N]")
+    step.set(ylabel=f"force step from tick to tick [N] ({LEAST:g} or less: the bottom)")
     step.set_yscale("log")
     rows.set(ylabel="rows [-]", ylim=(-0.2, 3.2), yticks=(0, 1, 2))
     for ax in axes[1]:
