@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,23 +41,60 @@ TWO_FRAMES = "const f = requestAnimationFrame, done = arguments[0]; f(() => f(do
 
 
 @contextmanager
-def open_page(url: str, stage: Stage) -> Iterator[Page]:
-    """A page in a browser of its own; skips the test where there is no browser."""
+def open_browser() -> Iterator[webdriver.Chrome]:
+    """A browser of its own, which leaves nothing behind; skips the test where there is none."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     if chromium is None or driver is None:
         pytest.skip("chromium and chromedriver are not installed")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     for flag in FLAGS:
         options.add_argument(flag)
-    browser = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    service = webdriver.ChromeService(driver, popen_kw={"start_new_session": True})
     try:
-        browser.set_script_timeout(60)
+        browser = webdriver.Chrome(options, service)
+        try:
+            browser.set_script_timeout(60)
+            yield browser
+        finally:
+            with suppress(Exception):  # it may be gone already
+                browser.quit()
+    finally:
+        end_session(getattr(service, "process", None))
+
+
+@contextmanager
+def open_page(url: str, stage: Stage) -> Iterator[Page]:
+    """A page in a browser of its own."""
+    with open_browser() as browser:
         browser.get(url)
         yield Page(browser, stage)
-    finally:
-        browser.quit()
+
+
+def end_session(driver: subprocess.Popen[bytes] | None) -> None:
+    """Kill what is left of a driver and its browser, which has a process group of its own."""
+    if driver is None:
+        return
+    until = time.monotonic() + 10.0
+    while (left := members(driver.pid)) and time.monotonic() < until:
+        for process in left:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.05)
+    driver.wait()
+
+
+def members(session: int) -> list[int]:
+    """The processes of a session that still run."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, _, its, *_ = file.read_text().rpartition(")")[2].split()
+            if int(its) == session and state != "Z":
+                found.append(int(file.parent.name))
+    return found
 
 
 def wait_for(what: str, met: Callable[[], object], seconds: float = 60.0) -> None:
