@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from detent import Session, World
-from detent.app.pull import Pull, write_script
+from detent.app.pull import REACH, Pull, write_script
 from detent.app.stage import Stage, set_stage
 
 PEG = np.array([0.0105, 0.021])  # [m] half sizes
@@ -67,6 +67,22 @@ def test_a_target_that_is_not_finite_is_ignored(stage: Stage) -> None:
     pull = Pull(stage)
     pull.take(np.array([np.nan, 0.0, 0.0]))
     assert pull.scripted
+
+
+def test_a_rotation_that_is_none_is_ignored_and_others_are_normalised(stage: Stage) -> None:
+    pull = Pull(stage)
+    for none in (np.zeros(4), np.full(4, np.nan), np.full(4, 1e9)):
+        pull.take(np.array([0.0, 0.03, 0.0]), none)
+    assert pull.scripted
+    pull.take(np.array([0.0, 0.03, 0.0]), 1.01 * stage.start.quaternion)
+    np.testing.assert_allclose(pull._wanted[3:], stage.start.quaternion)
+
+
+def test_the_pointer_leads_no_farther_than_the_world_s_neighbourhood(stage: Stage) -> None:
+    pull = Pull(stage)
+    pull.take(np.array([1e6, -1e6, 0.0]))
+    edge = stage.centre[:2] + REACH * stage.size * np.array([1.0, -1.0])
+    np.testing.assert_allclose(pull._wanted[:2], edge)
 
 
 def test_the_shorter_way_round_is_taken(stage: Stage) -> None:

@@ -14,6 +14,7 @@ FREQUENCIES = np.array([0.13, 0.19, 0.08])  # [Hz] of x, y, z: slow, and never t
 TURN_FREQUENCY, TURN = 0.05, 0.2  # [Hz], [rad] about z
 OPEN_WAY = 0.25  # of the world's size, where no wall is in the way
 ASIDE = 0.12  # of the world's size: the ways beside the hand point count too, not a hole's
+REACH = 1.0  # of the world's size, from its centre: the pointer leads no farther
 SCRIPT_LAG, POINTER_LAG = 0.4, 0.03  # [s] with which the target follows
 
 
@@ -65,6 +66,9 @@ class Pull:
     def __init__(self, stage: Stage, script: Lead | None = None) -> None:
         self._start = np.concatenate([stage.start.position, stage.start.quaternion])
         self._free = stage.free
+        reach = REACH * stage.size
+        self._low = np.minimum(stage.centre - reach, self._start[:3])
+        self._high = np.maximum(stage.centre + reach, self._start[:3])
         self._script = script or write_script(stage)
         self._wanted: np.ndarray | None = None  # by the pointer
         self.pose = self._start.copy()  # (7,) where the hand is led
@@ -75,13 +79,20 @@ class Pull:
         return self._wanted is None
 
     def take(self, position: np.ndarray, quaternion: np.ndarray | None = None) -> None:
-        """The pointer leads, along the directions in which the device moves."""
+        """The pointer leads, along the directions in which the device moves, near the world.
+
+        A pose that is none, with a number that is not finite or no rotation, is ignored.
+        """
+        turn = self.pose[3:] if quaternion is None else np.asarray(quaternion, float)
+        length = float(np.linalg.norm(turn))
+        if not (np.isfinite(position).all() and 0.5 < length < 2.0):
+            return
         wanted = self.pose.copy() if self._wanted is None else self._wanted.copy()
-        wanted[:3] = np.where(self._free[:3], position, self._start[:3])
+        near = np.clip(position, self._low, self._high)
+        wanted[:3] = np.where(self._free[:3], near, self._start[:3])
         if quaternion is not None and self._free[3:].any():
-            wanted[3:] = quaternion
-        if np.isfinite(wanted).all():
-            self._wanted = wanted
+            wanted[3:] = turn / length
+        self._wanted = wanted
 
     def hold(self) -> None:
         """Nobody leads: stay here."""
