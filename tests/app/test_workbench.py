@@ -98,7 +98,7 @@ def hold(page: Page) -> None:
 def test_without_a_browser_the_script_moves_the_tool(capsys: pytest.CaptureFixture[str]) -> None:
     status = play(Session(World.builtin("peg-in-hole")), rate=1000.0, port=0, seconds=2.0)
     said = capsys.readouterr().out
-    assert re.search(r"at http://127\.0\.0\.1:\d+ ", said)
+    assert re.search(r"at http://127\.0\.0\.1:\d+/[0-9a-f]{32}/ ", said)
     moved = re.search(r"the tool moved (\d+) mm", said)
     assert moved is not None and float(moved.group(1)) > 10.0
     assert status is not None and 0 < status.ticks <= 2500

@@ -67,6 +67,10 @@ class Handle:
         if not self._held:
             self.gizmo.position, self.gizmo.wxyz = wanted, target[3:]
 
+    def release(self) -> None:
+        """Nobody holds it any more: follow the target again."""
+        self._held = False
+
     async def _gizmo_dragged(self, event: viser.TransformControlsEvent) -> None:
         self._held = event.phase != "end"
         position = self._stage.from_page(self._stage.lowered(event.target.position))

@@ -121,8 +121,6 @@ class Panel:
 
     async def _grip_changed(self, event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
         """Stiffness as asked for; damping with its square root, so that the ratio stays."""
-        if not event.target.min <= event.target.value <= event.target.max:
-            return  # half typed
         stiffer = float(event.target.value) / self._grip.stiffness
         gains = np.array(
             [
@@ -142,8 +140,7 @@ class Panel:
         slider = gui.add_slider(label, min(bounds[0], value), max(bounds[1], value), step, value)
 
         async def changed(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
-            if event.target.min <= event.target.value <= event.target.max:  # else half typed
-                self._change_contact({field: float(event.target.value)})
+            self._change_contact({field: float(event.target.value)})
 
         slider.on_update(changed)
 

@@ -1,37 +1,65 @@
-"""The web server of the page: on this machine only, and for its own page only."""
+"""The web server of the page: on this machine only, and for who has its address only."""
 
 from __future__ import annotations
 
 import errno
-import ipaddress
+import logging
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from urllib.parse import urlsplit
+from typing import Any
 
 import rich
 import viser
+from websockets.asyncio import server as websockets_server
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request, Response
 
+from detent.app.door import WRONG_TOKEN, Door, harden, is_loopback, new_token, refuse
+from detent.app.sayings import MOST_BYTES
+from detent.app.visitors import Visitors
 from detent.errors import ParameterError, PlatformError
 
 PORTS_TRIED = 100
+LOGGER = logging.getLogger("detent.page")
+_STARTING = threading.Lock()
+
+Answer = Callable[[ServerConnection, Request], Response | None]
 
 
 class PageServer(viser.ViserServer):
-    """A viser server that keeps to this machine.
+    """A viser server that keeps to this machine, and to those who know its address.
 
-    viser listens on all interfaces, lets every web page that the browser shows connect, and
-    opens a public tunnel on request. Here it listens on a loopback address, a web page of
-    another origin is turned away, and there is no tunnel.
+    viser listens on all interfaces, lets every web page that the browser shows connect,
+    believes whatever a page says, and opens a public tunnel on request. Here it listens on a
+    loopback address, a request that the door refuses gets 403 before there is a websocket,
+    what a page says passes through `Visitors.hear`, and there is no tunnel.
+
+    Attributes:
+        url: the address of the page, with its token.
+        visitors: the pages that are open.
     """
+
+    url: str
 
     def __init__(self, host: str, port: int) -> None:
         address = loopback_address(host)
-        with _silence():
+        self._door: Door | None = None  # shut, until the port is known
+        self._within: Answer | None = None  # viser's own answer to a request
+        self.visitors = Visitors(self)
+        with _silence(), _guarded(self._guard):
             super().__init__(host=address, port=free_port(address, port), verbose=False)
-        self._websock_server.on_client_connect(self._turn_strangers_away)
+        if self._within is None:
+            self.stop()
+            raise PlatformError("this version of viser serves its page in a way that is not known")
+        self._websock_server.on_client_connect(self.visitors.enter)
+        self._websock_server.on_client_connect(self._seat)
+        self._websock_server.on_client_disconnect(self.visitors.leave)
+        self.on_client_connect(self._greet)
+        self._door = Door(self.get_port(), new_token())
         shown = f"[{address}]" if ":" in address else address
-        self.url = f"http://{shown}:{self.get_port()}"
+        self.url = f"http://{shown}:{self._door.port}{self._door.path}"
 
     def stop(self) -> None:
         """Stop listening, and let go of the pages."""
@@ -41,34 +69,59 @@ class PageServer(viser.ViserServer):
     def request_share_url(self, verbose: bool = True) -> None:
         """No tunnel: the page is for this machine."""
 
-    async def _turn_strangers_away(self, connection: viser.infra.WebsockClientConnection) -> None:
-        socket_ = self._websock_server._live_connections[connection.client_id]
-        headers = socket_.request.headers if socket_.request is not None else {}
-        if not same_origin(headers.get("Origin"), headers.get("Host")):
-            await socket_.close(1008, "this page is for its own origin only")
+    def _guard(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options with which viser serves its page, with the door before it."""
+        self._within = options["process_request"]
+        ours = {
+            "process_request": self._answer,
+            "create_connection": lambda *given, **named: PageConnection(self, *given, **named),
+            "max_size": MOST_BYTES,
+            "logger": LOGGER,
+        }
+        return {**options, **ours}
+
+    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """403 to who may not come in; None where a websocket may be opened."""
+        why = WRONG_TOKEN if self._door is None else self._door.refusal(request)
+        if why is not None or self._door is None or self._within is None:
+            return refuse(why or WRONG_TOKEN)
+        response = self._within(connection, self._door.inside(request))
+        return None if response is None else harden(response, request.headers["Host"])
+
+    def _seat(self, page: viser.infra.WebsockClientConnection) -> None:
+        connection = self._websock_server._live_connections[page.client_id]
+        if isinstance(connection, PageConnection):
+            connection.number = page.client_id
+
+    async def _greet(self, page: viser.ClientHandle) -> None:
+        self.visitors.greet(page)
 
 
-def same_origin(origin: str | None, host: str | None) -> bool:
-    """Whether a connection comes from our page, or from a program that is not a browser.
+class PageConnection(ServerConnection):
+    """A websocket of which only what a page may say is received."""
 
-    The name must be a loopback one too, so that a foreign name that was made to point to
-    this machine does not pass.
-    """
-    if origin is None:
-        return True
-    parts = urlsplit(origin)
-    return parts.netloc == host and _is_loopback(parts.hostname or "")
+    def __init__(self, page: PageServer, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._page = page
+        self.number: int | None = None  # of the page that was let in
+
+    async def recv(self, decode: bool | None = None) -> bytes:  # type: ignore[override]
+        """The next message that may be believed; others are dropped."""
+        while True:
+            heard = self._page.visitors.hear(self.number, await super().recv(decode))
+            if heard is not None:
+                return heard
 
 
 def loopback_address(host: str) -> str:
-    """The address of a loopback host. Other hosts are refused: the page has no key."""
+    """The address of a loopback host. Other hosts are refused: the key would travel in the open."""
     refused = ParameterError("host", host, "a loopback address, as 127.0.0.1, ::1 or localhost")
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM) if host else []
     except OSError:
         raise refused from None
     addresses = sorted({str(entry[4][0]) for entry in found}, key=lambda one: ":" in one)
-    if not addresses or not all(map(_is_loopback, addresses)):
+    if not addresses or not all(map(is_loopback, addresses)):
         raise refused
     return addresses[0]
 
@@ -91,11 +144,35 @@ def free_port(address: str, port: int) -> int:
     raise PlatformError(f"no port from {port} to {port + PORTS_TRIED - 1} is free at {address}")
 
 
-def _is_loopback(name: str) -> bool:
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost"
+@contextmanager
+def _guarded(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterator[None]:
+    """Change the options of websockets servers that viser starts meanwhile.
+
+    viser takes no options for its websockets server, so the function that makes it is wrapped
+    for as long as viser starts.
+    """
+
+    def serve(handler: Any, host: Any, port: Any, **options: Any) -> Any:
+        ours = handler.__module__ == viser.infra._infra.__name__
+        return plain(handler, host, port, **(change(options) if ours else options))
+
+    with _STARTING:
+        plain = websockets_server.serve
+        websockets_server.serve = serve  # type: ignore[assignment,misc]
+        try:
+            yield
+        finally:
+            websockets_server.serve = plain  # type: ignore[misc]
+
+
+class _NoStrangers(logging.Filter):
+    """Drops what says that a stranger did not even speak HTTP."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.getMessage() != "opening handshake failed"
+
+
+LOGGER.addFilter(_NoStrangers())
 
 
 @contextmanager

@@ -63,6 +63,7 @@ class Workbench:
             self._panel.offer_links(session.world)
         dress(server, session.world.name)
         self._watched = False  # whether a page is open
+        self._holder = server.visitors.holder  # which page has the tool
         self._panel_due = 0.0
 
     @property
@@ -81,6 +82,9 @@ class Workbench:
         if self._watched and not watched:  # the last page was closed
             self.pull.give_back()
         self._watched = watched
+        before, self._holder = self._holder, self._server.visitors.holder
+        if before not in (None, self._holder):  # it may have left amid a drag
+            self._handle.release()
         target = self.pull.advance(now, step)
         self._live.pull(target[:3].tolist(), target[3:].tolist())
         self.readings.refresh(step)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from detent.app.server import PageServer
+from detent.app.server import LOGGER, PageServer
 from detent.app.stage import set_stage
 from detent.app.status import StatusLine
 from detent.app.workbench import Workbench, grip
@@ -87,7 +87,7 @@ def patient(start: Callable[[], AbstractContextManager[Live]]) -> Iterator[Live]
 def serve_page(session: Session) -> Iterator[Page]:
     """A page of this session on a loopback port, not yet open anywhere."""
     # a browser that ends breaks connections off, which is not worth a traceback
-    logging.getLogger("websockets.server").setLevel(logging.CRITICAL)
+    LOGGER.setLevel(logging.CRITICAL)
     server = PageServer("127.0.0.1", 0)
     try:
         yield Page(session, server)

@@ -173,7 +173,11 @@ def play(
         str | None, typer.Option(help="impedance, or display: one that senses force and moves.")
     ] = None,
 ) -> None:
-    """Feel a world live, in the browser; the pointer is the hand."""
+    """Feel a world live, in the browser; the pointer is the hand.
+
+    The page is for this machine: open the whole address that is printed, with its key. The
+    first page that is open holds the tool, others look on.
+    """
     from detent.app.workbench import play as start
     from detent.checks import positive
     from detent.local import LocalModel, Pace
