@@ -12,8 +12,8 @@ from detent import Contact, FourChannel, Session, World
 from detent.hands import Hand
 from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.stages import call_stage
-from detent.servo.loop import run_lockstep
-from detent.servo.records import Servo
+from detent.servo.loop.loop import run_lockstep
+from detent.servo.structs import Servo
 from detent.session import Prepared
 
 #: forces only: nothing ties the positions of tool and device

@@ -9,11 +9,12 @@ import numpy as np
 import sympy as sp
 
 from detent import Mechanism, Session
-from detent.admission import dense_inertia, make_plan
+from detent.collision import dense_inertia
 from detent.devices import AdmittanceDisplay
 from detent.kernels.mechanics import Mechanics
 from detent.kernels.stages import run_stage
-from detent.servo.admit import STAGE_ACT, STAGE_SETTLE
+from detent.servo import places
+from detent.setup.mechanism import make_plan
 
 IDEAL = AdmittanceDisplay.ideal()
 
@@ -46,9 +47,9 @@ def settled(m: Mechanism, q: Any, u: Any, wrench: Any = (0,) * 6) -> Mechanics:
         me.z[:] += np.linalg.lstsq(me.J_psi, x - me.psi, rcond=None)[0]
         speed = me.u if me.identity[0] else me.J_phi @ me.u
         me.w[:] = np.linalg.lstsq(me.J_psi, speed, rcond=None)[0]
-    run_stage(servo.stages[STAGE_SETTLE], me)
+    run_stage(servo.stages[places.SETTLE], me)
     me.hand[:] = wrench
-    run_stage(servo.stages[STAGE_ACT], me)
+    run_stage(servo.stages[places.ACT], me)
     return me
 
 

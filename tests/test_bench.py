@@ -21,7 +21,7 @@ from detent.bench.impulse import compare_costs
 from detent.bench.live import Turn, compare_turns, schedule_drift
 from detent.bench.rounds import Job, Numbers, alternate, median_ratio
 from detent.bench.table import BARS, judge
-from detent.servo.live import Status
+from detent.servo.loop.live import Status
 
 SRC = Path(cli.__file__).parents[1]
 KEPT: Numbers = {"tick_us": 7.5, "baseline": "cyclictest", "allocations": 0, "import_s": 0.01}

@@ -10,7 +10,7 @@ import pytest
 
 from detent import Session, World, coupling, hands
 from detent.kernels.friction import LAWS
-from detent.kernels.shaping import MATERIALS
+from detent.kernels.ringing import MATERIALS
 from detent.kernels.walls import WALLS
 from detent.world.contact import LIMITS, MODES, STRATEGIES
 from detent.world.world import PROPERTIES

@@ -125,9 +125,9 @@ def by_detent(world: Any, force: np.ndarray) -> tuple[np.ndarray, str]:
     """The fastest speeds in a session with the defaults, and what MuJoCo warned of."""
     from detent import Session
     from detent.hands import Sinusoid
-    from detent.notes import physics_warnings
-    from detent.servo.loop import run_lockstep
+    from detent.servo.loop.loop import run_lockstep
     from detent.session import raise_fault
+    from detent.setup.notes import physics_warnings
 
     session = Session(world, rate=RATE)
     ready = session.prepare(Sinusoid(force=force, frequency=1.0), RATE, ring=16)

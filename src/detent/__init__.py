@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from detent.local.pace import Pace
     from detent.mechanism import Mechanism
     from detent.record.trace import Trace
-    from detent.session import ForcePath, Session
+    from detent.servo.force_path import ForcePath
+    from detent.session import Session
     from detent.world.baumgarte import Baumgarte
     from detent.world.contact import Contact
     from detent.world.friction import Friction
@@ -41,7 +42,7 @@ _HOMES = {
     "Contact": "detent.world.contact",
     "DetentError": "detent.errors",
     "Direct": "detent.coupling",
-    "ForcePath": "detent.session",
+    "ForcePath": "detent.servo.force_path",
     "Friction": "detent.world.friction",
     "FourChannel": "detent.coupling",
     "LocalModel": "detent.local.model",

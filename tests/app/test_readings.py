@@ -8,8 +8,9 @@ import numpy as np
 
 from detent.app.readings import BIN, SPAN, Readings, summary
 from detent.app.status import last_line
-from detent.servo.live import Live, Status
-from detent.servo.records import COLLIDING, RESTING, ROW
+from detent.servo.columns import ROW
+from detent.servo.loop.live import Live, Status
+from detent.servo.structs import COLLIDING, RESTING
 
 RATE = 4000.0
 

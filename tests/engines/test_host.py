@@ -15,7 +15,7 @@ from detent import Contact, LocalModel, Session, World
 from detent.devices import Inertial
 from detent.errors import EngineError, MissingExtraError, ParameterError
 from detent.hands import Constant
-from detent.servo.live import Live
+from detent.servo.loop.live import Live
 from engines import adapters
 
 RATE = 1000.0

@@ -19,7 +19,7 @@ from detent.kernels.contact import (
     penalty_force,
 )
 from detent.kernels.inertia import whiten_rows
-from detent.servo.records import STAGE_REACT, STAGE_SENSE
+from detent.servo import places
 from lab import PLANAR, full_inertia, loose, run_stage, scene, start
 
 RNG = np.random.default_rng(6)
@@ -120,7 +120,7 @@ def test_bounded_gains_are_stable_for_a_fixed_step(bodies: str, tool: str) -> No
     ready = start(loose(world, contact))
     servo, rows, nv = ready.servo, ready.servo.rows, ready.model.nv
     step = servo.parameters["step"][0]
-    run_stage(servo, STAGE_SENSE)
+    run_stage(servo, places.SENSE)
     D = full_inertia(ready)
     worst = 0.0
     for trial in range(150):
@@ -133,7 +133,7 @@ def test_bounded_gains_are_stable_for_a_fixed_step(bodies: str, tool: str) -> No
             J *= RNG.random(J.shape) < 0.4
             J[:, 0] += 1e-3
         J /= np.linalg.norm(J, axis=1)[:, None]
-        rows.tally[0] = count
+        rows.count[0] = count
         rows.jac[:count] = J
         rows.white[:count] = J
         whiten_rows(servo.motion.inertia, count, rows.white)
@@ -142,7 +142,7 @@ def test_bounded_gains_are_stable_for_a_fixed_step(bodies: str, tool: str) -> No
         rows.stiffness[:count] = 10.0 ** RNG.uniform(1, 9, count)
         rows.damping[:count] = 10.0 ** RNG.uniform(-1, 6, count)
         rows.geom[:count], rows.tree[:count] = 0, 0
-        run_stage(servo, STAGE_REACT)
+        run_stage(servo, places.REACT)
         loop = discrete_loop(J, D, rows.stiffness[:count], rows.damping[:count], step)
         worst = max(worst, np.abs(np.linalg.eigvals(loop)).max())
     assert worst <= 1.0 + 1e-6  # a double eigenvalue of 1 (drifting freely) splits by ~1e-8

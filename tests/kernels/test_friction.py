@@ -15,13 +15,13 @@ from detent.kernels.friction import (
     DEADBANDS,
     EQ_4_8,
     LAWS,
-    MEMORY,
     NAHVI,
     NONE,
     RESET_INTEGRATOR,
     SYMMETRIC,
     friction_force,
 )
+from detent.local.records import MEMORY
 
 BONDS = (RESET_INTEGRATOR, NAHVI, DAHL)
 ALL = (*BONDS, CLASSICAL)

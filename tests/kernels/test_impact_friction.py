@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
 
-from detent.kernels.impact_friction import SWEEPS, friction_work, resolve_friction
+from detent.kernels.constants import SWEEPS
+from detent.kernels.impact_friction import friction_work, resolve_friction
 from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.projection import LIMIT, SOLVED
 from kernels.test_impact import Tick, random_inertias, random_rows

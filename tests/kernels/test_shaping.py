@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from detent.kernels.constants import QUIET
 from detent.kernels.jit import JIT_ENABLED
-from detent.kernels.shaping import MATERIALS, QUIET, Material, shaped_force, shaping_memory
+from detent.kernels.ringing import MATERIALS, Material, ring_force, ring_memory
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 MOST_TICKS = 20_000
@@ -28,10 +29,10 @@ def deliver(
     impulses: list[np.ndarray], material: Material, step: float, cap: np.ndarray
 ) -> np.ndarray:
     """The forces of a list of impulses, one per tick, until all is delivered."""
-    memory, force, forces = shaping_memory(len(cap)), np.zeros(len(cap)), []
+    memory, force, forces = ring_memory(len(cap)), np.zeros(len(cap)), []
     for tick in range(MOST_TICKS):
         impulse = impulses[tick] if tick < len(impulses) else np.zeros(len(cap))
-        more = shaped_force(memory, impulse, *material, step, cap, force)
+        more = ring_force(memory, impulse, *material, step, cap, force)
         forces.append(force.copy())
         if not more and tick >= len(impulses):
             assert not memory.any()
@@ -148,12 +149,12 @@ def test_an_axis_that_is_full_holds_back_the_others() -> None:
 
 
 def test_another_material_on_the_way_keeps_the_momentum() -> None:
-    memory, force, total = shaping_memory(3), np.zeros(3), np.zeros(3)
+    memory, force, total = ring_memory(3), np.zeros(3), np.zeros(3)
     impulse, step = np.array([0.3, 0.1, 0.01]), 2.5e-4
     order = [MATERIALS[name] for name in ("wood", "metal", "rubber", "wood")]
     for tick in range(MOST_TICKS):
         arriving = impulse if tick == 0 else np.zeros(3)
-        more = shaped_force(memory, arriving, *order[min(tick // 20, 3)], step, DEVICE, force)
+        more = ring_force(memory, arriving, *order[min(tick // 20, 3)], step, DEVICE, force)
         total += step * force
         assert (np.abs(force) <= DEVICE).all()
         if not more:

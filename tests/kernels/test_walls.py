@@ -7,18 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from detent.kernels.constants import WALL_MEMORY
 from detent.kernels.contact import penalty_force
-from detent.kernels.walls import (
-    HYSTERETIC,
-    PI,
-    PULSE,
-    SEH,
-    WALL_MEMORY,
-    WALLS,
-    ZOH,
-    slide_blocks,
-    wall_force,
-)
+from detent.kernels.walls import HYSTERETIC, PI, PULSE, SEH, WALLS, ZOH, slide_blocks, wall_force
 
 STIFFNESS, MASS, GAIN = 4000.0, 2.0, 2e4  # [N/m], [kg], [N/(m·s)]
 BLOCKS, BREAKAWAY = 5, 0.5  # 0.1 … 0.5 N

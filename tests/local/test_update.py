@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from detent.errors import EngineError, ParameterError, UnknownNameError
+from detent.local.constants import MOST_CONSTRAINTS
 from detent.local.model import LocalModel
-from detent.local.records import COUNT, DROPPED, MOST, NEAR, SEQUENCE, TIME, update_views
+from detent.local.records import COUNT, DROPPED, NEAR, SEQUENCE, TIME, update_views
 from detent.local.update import check_links, check_near, choose, cluster, pack_update, tool_points
 
 ORIGIN = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
@@ -52,8 +53,15 @@ def test_updates_keep_the_nearest_and_say_how_many_did_not_fit() -> None:
     many = near(*(((0.01 * k, 0, 0), UP, 0.001 * (100 - k)) for k in range(100)))
     memory = pack_update(many, ORIGIN, STILL, LocalModel(epsilon=1.0), 5, 0.25)
     head, constraints = update_views(memory)
-    assert (head[SEQUENCE], head[TIME], head[COUNT], head[DROPPED]) == (5, 0.25, MOST, 100 - MOST)
-    np.testing.assert_allclose(constraints["separation"], 0.001 * np.arange(1, MOST + 1))
+    assert (head[SEQUENCE], head[TIME], head[COUNT], head[DROPPED]) == (
+        5,
+        0.25,
+        MOST_CONSTRAINTS,
+        100 - MOST_CONSTRAINTS,
+    )
+    np.testing.assert_allclose(
+        constraints["separation"], 0.001 * np.arange(1, MOST_CONSTRAINTS + 1)
+    )
 
 
 def test_only_what_is_within_epsilon_is_sent() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from detent.admission import dense_inertia
+from detent.collision import dense_inertia
 from detent.kernels.constrained import find_multipliers
 from detent.kernels.stages import run_stage
 from detent.mechanism.library import (

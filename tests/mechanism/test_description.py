@@ -141,7 +141,7 @@ def test_other_values_need_no_new_derivation_but_other_expressions_do() -> None:
 
 def test_the_generated_source_is_flat_arithmetic_that_stays_as_it_is() -> None:
     session = Session(pendulum())
-    path = source_file(session.plan.mechanism)
+    path = source_file(session.subject.mechanism)
     text, stamp = path.read_text(), path.stat().st_mtime_ns
     assert "def dynamics(s)" in text and "np." not in text
     Session(pendulum(length=0.2))  # another constant

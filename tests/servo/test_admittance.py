@@ -21,7 +21,7 @@ from detent.errors import ParameterError, ServoFault
 from detent.hands import Constant, Impedance, Sinusoid
 from detent.mechanism import BodyDamper, BodySpring, Orientation
 from detent.mechanism.library import builtin
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 from mechanism_lab import IDEAL, admissible, pendulum, planar_arm, settled
 
 X, Y, DX, DY, M, G = sp.symbols("x y dx dy m g", real=True)

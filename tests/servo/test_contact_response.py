@@ -7,7 +7,7 @@ import pytest
 
 from detent import Contact, Session, World
 from detent.hands import Constant
-from detent.servo.records import COLLIDING, FREE, RESTING
+from detent.servo.structs import COLLIDING, FREE, RESTING
 from lab import PLANAR, advance, full_inertia, loose, scene, start
 
 FLOOR = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
@@ -23,7 +23,7 @@ def peg(x: float, y: float, statics: str = FLOOR, turn: float = 0.0) -> World:
 def rows_now(ready: object) -> list[int]:
     """Indices of the rows that touched in the last tick."""
     rows = ready.servo.rows  # type: ignore[attr-defined]
-    return [r for r in range(int(rows.tally[0])) if rows.separation[r] <= 0.0]
+    return [r for r in range(int(rows.count[0])) if rows.separation[r] <= 0.0]
 
 
 # --- penalty: depth and count

@@ -12,7 +12,7 @@ from detent.devices import Inertial
 from detent.errors import ParameterError, ServoFault
 from detent.hands import Constant, Guided, Impedance, Sinusoid
 from detent.record.trace import Trace
-from detent.servo.records import NEVER_SINGULAR
+from detent.servo.structs import NEVER_SINGULAR
 from lab import LOOSE, PLANAR, advance, scene, start
 
 PUSH = Constant(force=(0.32, -0.4))
@@ -101,7 +101,7 @@ def test_position_channels_are_a_spring_and_damper() -> None:
     )
     session = Session(world, coupling=TABLE_4_1)
     ready = start(session, qvel=[0.1, 0.0, 1.0])
-    ready.servo.device.position[:] += [0.002, -0.001, 0.0]
+    ready.servo.port.state.true_pose[:3] += [0.002, -0.001, 0.0]
     row = advance(ready, 1)[0]
     error, rate = np.array([0.002, -0.001, 0.0]), np.array([-0.1, 0.0, -1.0])
     pull = np.array([100, 100, 0.5]) * error + np.array([70, 70, 0.375]) * rate
@@ -119,7 +119,7 @@ def test_adaptive_damping_grows_with_the_environments_force() -> None:
     for strength, damping in ((-0.5, 100.0), (0.5, 100.0), (3.0, 128.0)):
         ready = start(corner(coupling=coupling))
         ready.servo.device.environment[0] = strength  # of the tick before
-        ready.servo.device.twist[0] = 0.01
+        ready.servo.port.state.true_twist[0] = 0.01
         row = advance(ready, 1)[0]
         assert row["raw_wrench"][0] == pytest.approx(-70 * 0.01)
         force = 2 * ready.servo.scene.qvel[0] * 512

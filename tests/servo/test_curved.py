@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from detent import Contact, World
-from detent.servo.records import COLLIDING
+from detent.servo.structs import COLLIDING
 from lab import advance, loose, scene, start
 
 

@@ -9,7 +9,7 @@ from scipy.optimize import root
 
 from detent import Contact, Session, World
 from detent.hands import Constant
-from detent.servo.records import STAGE_APPROACH, STAGE_SENSE
+from detent.servo import places
 from detent.session import Prepared
 from lab import LOOSE, PLANAR, advance, full_inertia, loose, run_stage, scene, start
 
@@ -196,8 +196,8 @@ def sensed(xml: str, seed: int) -> tuple[Prepared, mujoco.MjData]:
     reference.qvel[:] = rng.standard_normal(ready.model.nv)
     ready.servo.scene.qpos[:] = reference.qpos
     ready.servo.scene.qvel[:] = reference.qvel
-    run_stage(ready.servo, STAGE_SENSE)
-    run_stage(ready.servo, STAGE_APPROACH)
+    run_stage(ready.servo, places.SENSE)
+    run_stage(ready.servo, places.APPROACH)
     mujoco.mj_forward(ready.model, reference)
     return ready, reference
 
@@ -214,7 +214,7 @@ def test_inertia_and_its_factor(state: tuple[Prepared, mujoco.MjData]) -> None:
     mujoco.mj_fullM(ready.model, reference, D)
     np.testing.assert_allclose(full_inertia(ready), D, atol=1e-13)
     mo, rows = ready.servo.motion, ready.servo.rows
-    count = int(rows.tally[0])
+    count = int(rows.count[0])
     assert count > 0
     white, jac = rows.white[:count], rows.jac[:count]
     np.testing.assert_allclose(white @ white.T, jac @ np.linalg.solve(D, jac.T), atol=1e-10)
@@ -245,7 +245,7 @@ def test_contact_rows_are_those_of_the_python_api(state: tuple[Prepared, mujoco.
     wanted = [
         np.append(contact_row(model, reference, c), reference.contact[c].dist) for c in contacts
     ]
-    touching = [r for r in range(int(rows.tally[0])) if rows.geom[r, 0] >= 0]
+    touching = [r for r in range(int(rows.count[0])) if rows.geom[r, 0] >= 0]
     got = [np.append(rows.jac[r], rows.separation[r]) for r in touching]
     assert touching
     for row in got:
@@ -261,7 +261,7 @@ def test_contact_rows_are_finite_differences(state: tuple[Prepared, mujoco.MjDat
     ready, reference = state
     rows, model, size = ready.servo.rows, ready.model, 1e-6
     moved = mujoco.MjData(model)
-    for r in range(int(rows.tally[0])):
+    for r in range(int(rows.count[0])):
         if rows.geom[r, 0] < 0:
             continue
         bodies = [int(model.geom_bodyid[g]) for g in rows.geom[r]]
@@ -305,9 +305,9 @@ def test_a_reached_joint_limit_is_a_row() -> None:
     ready, _ = sensed(CHAIN, 0)
     for q, sign in ((-0.06, 1.0), (0.06, -1.0)):
         ready.servo.scene.qpos[2] = q
-        run_stage(ready.servo, STAGE_SENSE)
+        run_stage(ready.servo, places.SENSE)
         rows = ready.servo.rows
-        limits = [r for r in range(int(rows.tally[0])) if rows.geom[r, 0] < 0]
+        limits = [r for r in range(int(rows.count[0])) if rows.geom[r, 0] < 0]
         assert len(limits) == 1
         np.testing.assert_array_equal(rows.jac[limits[0]], [0.0, 0.0, sign])
         assert rows.separation[limits[0]] == pytest.approx(np.radians(3) - 0.06)

@@ -12,7 +12,7 @@ from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import Inertial
 from detent.errors import ServoFault
 from detent.hands import Constant, Impedance
-from detent.servo.records import ALTERED, FAULT, NO_FAULT
+from detent.servo.structs import ALTERED, FAULT, NO_FAULT
 from detent.session import Prepared, raise_fault
 from lab import advance, loose, scene, start
 
@@ -121,7 +121,7 @@ def poison_velocity(ready: Prepared) -> None:
 
 
 def poison_device(ready: Prepared) -> None:
-    ready.servo.device.position[0] = np.nan
+    ready.servo.port.state.true_pose[0] = np.nan
 
 
 POISONS = [

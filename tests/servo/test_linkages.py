@@ -15,7 +15,8 @@ from detent.coupling.linkage import Shaping, Topology
 from detent.devices import Inertial
 from detent.errors import ParameterError, SceneError, UnknownNameError
 from detent.hands import Constant, Impedance, Sinusoid
-from detent.servo.records import COLLIDING, STAGE_APPROACH, STAGE_SENSE
+from detent.servo import places
+from detent.servo.structs import COLLIDING
 from detent.session import Prepared
 from lab import (
     ROCKER,
@@ -311,7 +312,7 @@ def test_a_passage_through_a_singularity_changes_the_count_twice(
     device = Inertial(mass=1.0, rotational_inertia=0.005, resolution=resolution)
     session = Session(world, device=device, rate=1000)
     ready = start(session, qvel=[0.0, -speed, 0.0], ring=8192)
-    ready.servo.device.twist[:] = ready.servo.device.mask * (
+    ready.servo.port.state.true_twist[:] = ready.servo.device.mask * (
         hand_of(world, at(world))[1] @ [0, -speed, 0]
     )
     rows = advance(ready, min(8000, int(600 / speed)))
@@ -443,8 +444,8 @@ def beside(
     device.position[:] = point - gap[:3]
     tool = Rotation.from_quat(data.xquat[world.held], scalar_first=True)
     device.quaternion[:] = (Rotation.from_rotvec(gap[3:]).inv() * tool).as_quat(scalar_first=True)
-    run_stage(ready.servo, STAGE_SENSE)
-    run_stage(ready.servo, STAGE_APPROACH)
+    run_stage(ready.servo, places.SENSE)
+    run_stage(ready.servo, places.APPROACH)
     return held, data, y
 
 
@@ -521,7 +522,7 @@ def test_with_its_reaction_the_penalty_keeps_the_energy(name: str) -> None:
         Z = tangent_space(world.model, at(world))
         way = Z @ rng.standard_normal(Z.shape[1])
         servo.scene.qvel[:] = way / np.abs(way).max()
-        servo.device.position[:] += servo.device.mask[:3] * [0.002, 0.001, 0.0]
+        servo.port.state.true_pose[:3] += servo.device.mask[:3] * [0.002, 0.001, 0.0]
         held, found = Held(world, ready), []
         for _ in range(160):
             found.append(held.energy())
@@ -719,7 +720,7 @@ def test_the_gripper_grips_with_what_its_servos_push() -> None:
     ready = start(Session(World.builtin("gripper")), ring=4096)
     rows = advance(ready, 3000)
     pads = [
-        r for r in range(int(ready.servo.rows.tally[0]))
+        r for r in range(int(ready.servo.rows.count[0]))
         if any("pad" in ready.model.geom(int(g)).name for g in ready.servo.rows.geom[r] if g >= 0)
     ]  # fmt: skip
     forces = ready.servo.rows.force[pads] * ready.servo.rows.normal[pads, 0]

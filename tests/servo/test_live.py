@@ -14,10 +14,10 @@ from detent import Contact, FourChannel, Session, Trace, World
 from detent.errors import ParameterError, PlatformError, ServoFault, TraceError
 from detent.hands import Constant, Impedance, Sinusoid
 from detent.kernels.jit import kernel
-from detent.servo.exchange import Slot, latest, make_slot, publish
-from detent.servo.live import Live
-from detent.servo.loop import run_live
-from detent.servo.records import SKIPS, TICKS
+from detent.servo.loop.exchange import Slot, latest, make_slot, publish
+from detent.servo.loop.live import Live
+from detent.servo.loop.loop import run_live
+from detent.servo.structs import SKIPS, TICKS
 from lab import LOOSE, PLANAR, scene, start
 
 pytestmark = pytest.mark.live

@@ -17,13 +17,11 @@ from detent.coupling.linkage import Shaping
 from detent.errors import ParameterError, SceneError
 from detent.hands import Constant, Hand, Sinusoid
 from detent.kernels.jit import JIT_ENABLED
-from detent.servo.loop import run_lockstep
-from detent.servo.records import (
+from detent.servo import places
+from detent.servo.loop.loop import run_lockstep
+from detent.servo.structs import (
     COLLIDING,
     FAULT,
-    STAGE_APPROACH,
-    STAGE_REACT,
-    STAGE_SENSE,
 )
 from detent.session import Prepared
 from detent.world.baumgarte import Baumgarte
@@ -106,8 +104,8 @@ def moved(world: World, seed: int) -> World:
 def sensed(world: World, qvel: np.ndarray | None = None, **options: object) -> Prepared:
     """A servo that has sensed the world's start."""
     ready = start(Session(world, coupling=LOOSE, **options), qvel=qvel)  # type: ignore[arg-type]
-    run_stage(ready.servo, STAGE_SENSE)
-    run_stage(ready.servo, STAGE_APPROACH)
+    run_stage(ready.servo, places.SENSE)
+    run_stage(ready.servo, places.APPROACH)
     return ready
 
 
@@ -234,7 +232,7 @@ def test_open_closures_are_measured_as_mujoco_does(name: str) -> None:
     ready = sensed(world)
     model, rng = ready.model, np.random.default_rng(0)
     mujoco.mj_integratePos(model, ready.servo.scene.qpos, 1e-4 * rng.standard_normal(model.nv), 1)
-    run_stage(ready.servo, STAGE_SENSE)
+    run_stage(ready.servo, places.SENSE)
     W, h = closures_of(model, mirror(ready))
     assert np.abs(h).max() > 1e-6
     np.testing.assert_allclose(as_mujoco(ready, ready.servo.closures.h), h, atol=1e-10)
@@ -297,7 +295,7 @@ def test_a_loop_stays_closed_under_the_hand_for_a_minute(name: str) -> None:
     assert np.ptp(rows["tool_position"], axis=0)[:2].min() > 0.02
     assert np.sqrt(3) * rows["closure"].max() < 1e-4
     _, h = closures_of(ready.model, mirror(ready))
-    run_stage(ready.servo, STAGE_SENSE)
+    run_stage(ready.servo, places.SENSE)
     assert np.abs(h).max() == pytest.approx(np.abs(ready.servo.closures.h).max(), abs=1e-12)
 
 
@@ -465,7 +463,7 @@ def struck(name: str, body: str, e: float, **contact: object) -> tuple[Prepared,
         LOOSE,
     )
     ready = start(session, qvel=v)
-    for stage in (STAGE_SENSE, STAGE_APPROACH, STAGE_REACT):
+    for stage in (places.SENSE, places.APPROACH, places.REACT):
         run_stage(ready.servo, stage)
     return ready, v
 
@@ -480,7 +478,7 @@ def test_a_loop_that_strikes_a_post_obeys_newton(
 ) -> None:
     ready, v = struck(name, body, e, method=method)
     data = mirror(ready)
-    assert ready.servo.rows.tally[3] == 1
+    assert ready.servo.rows.struck[0] == 1
     W, _ = closures_of(ready.model, data)
     D = inertia_of(ready.model, data)
     contact = data.contact[0]
@@ -559,7 +557,7 @@ def test_a_loop_over_two_trees_is_one_contact_group() -> None:
     answer = multiplier_system(D, W, j)
     v = np.array([0, 0, 0, 0, -0.3])
     impulse = -(j @ v) / (j @ answer)
-    for stage in (STAGE_SENSE, STAGE_APPROACH, STAGE_REACT):
+    for stage in (places.SENSE, places.APPROACH, places.REACT):
         run_stage(ready.servo, stage)
     np.testing.assert_allclose(ready.servo.motion.velocity, v + impulse * answer, atol=1e-12)
     _, J = hand_of(world, data)

@@ -13,7 +13,7 @@ from numba.core.runtime import rtsys
 from detent import Contact, Friction, Session, World
 from detent.hands import Sinusoid
 from detent.kernels.jit import JIT_ENABLED
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 from detent.session import Prepared
 from lab import advance, start
 

@@ -10,7 +10,7 @@ import pytest
 
 import wild
 from detent import Session, World
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 from lab import LOOSE
 
 FOLDER = wild.package_folder()

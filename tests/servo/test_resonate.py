@@ -19,12 +19,12 @@ from detent import (
     VirtualCoupler,
     World,
 )  # fmt: skip
-from detent.assembly import fill_contact, least_rate
 from detent.devices import Inertial
 from detent.errors import ParameterError, UnknownNameError
 from detent.hands import Constant, Sinusoid
 from detent.kernels.jit import JIT_ENABLED
-from detent.kernels.shaping import MATERIALS
+from detent.kernels.ringing import MATERIALS
+from detent.setup.contact import fill_contact, least_rate
 from lab import LOOSE, PLANAR, advance, scene, start
 
 RATE = 4000.0  # [Hz]

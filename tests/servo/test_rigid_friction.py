@@ -129,7 +129,7 @@ def tumble(contact: Contact, kinds: tuple[str, ...], gravity: float) -> tuple[np
         z = ready.servo.scene.qpos.reshape(7, 7)[:, 2]
         kinetic = MASSES @ (v[:, :3] ** 2).sum(axis=1) + TURNING * (v[:, 3:] ** 2).sum()
         energies.append(0.5 * kinetic + gravity * MASSES @ z)
-        rows, count = ready.servo.rows, ready.servo.rows.tally[0]
+        rows, count = ready.servo.rows, ready.servo.rows.count[0]
         after = rows.jac[:count] @ ready.servo.scene.qvel
         missed.append((rows.bound[:count] - after).max(initial=0.0))
     return np.array(energies), np.array(missed)
@@ -171,7 +171,7 @@ def test_what_friction_holds_stays_there() -> None:
     ready = start(loose(world, rigid(0.3)), hand)
     advance(ready, 1000)
     assert np.abs(ready.servo.scene.qpos[2:5]).max() < 1e-9
-    load = ready.servo.rows.force[: ready.servo.rows.tally[0]]  # eight corners share it
+    load = ready.servo.rows.force[: ready.servo.rows.count[0]]  # eight corners share it
     assert load.sum() == pytest.approx(24.0)
     assert load.min() > 1.0
     ready = start(loose(world, rigid(0.1)), hand)

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from detent import Contact, Friction, World
-from detent.kernels.friction import LAWS, MEMORY, friction_force
-from detent.servo.records import MEMORY_FRICTION, STAGE_APPROACH, STAGE_REACT, STAGE_SENSE
+from detent.kernels.constants import MEMORY_FRICTION
+from detent.kernels.friction import LAWS, friction_force
+from detent.local.records import MEMORY
+from detent.servo import places
 from detent.session import Prepared
 from lab import closed_pose, closures_of, inertia_of, loose, mirror, run_stage, scene, start
 
@@ -58,7 +60,7 @@ def rubbing(xml: str, seed: int, law: str) -> Prepared:
     mujoco.mj_integratePos(model, sc.qpos, rng.normal(size=model.nv, scale=0.05), 1.0)
     sc.qpos[:] = closed_pose(model, sc.qpos)
     sc.qvel[:] = rng.normal(size=model.nv) * 10.0 ** rng.uniform(-4, 0, model.nv)
-    for stage in (STAGE_SENSE, STAGE_APPROACH, STAGE_REACT):
+    for stage in (places.SENSE, places.APPROACH, places.REACT):
         run_stage(ready.servo, stage)
     return ready
 
@@ -66,7 +68,7 @@ def rubbing(xml: str, seed: int, law: str) -> Prepared:
 def pressed(ready: Prepared) -> Sequence[int]:
     """Rows of contacts with a force."""
     rows = ready.servo.rows
-    return [r for r in range(rows.tally[0]) if rows.geom[r, 0] >= 0 and rows.force[r] > 0.0]
+    return [r for r in range(rows.count[0]) if rows.geom[r, 0] >= 0 and rows.force[r] > 0.0]
 
 
 def relative_jacobian(ready: Prepared, data: mujoco.MjData, r: int) -> np.ndarray:
@@ -119,7 +121,7 @@ def test_friction_is_that_of_each_contact_by_mj_jac(xml: str, law: str) -> None:
             torque += J.T @ rows.rub[r]
             two_moving += bool(rows.tree[r].min() >= 0)
             same_tree += bool(rows.tree[r, 0] == rows.tree[r, 1])
-        count = rows.tally[0]
+        count = rows.count[0]
         normal = rows.jac[:count].T @ rows.force[:count]
         rubbed = ready.servo.motion.penalty - normal
         np.testing.assert_allclose(rubbed, torque, rtol=1e-9, atol=1e-12 * rows.force.max())
@@ -133,16 +135,16 @@ def test_a_joint_limit_does_not_rub() -> None:
     """Its row lies where a contact was in the tick before."""
     ready = rubbing(HEAP, 3, "reset-integrator")
     sc, rows = ready.servo.scene, ready.servo.rows
-    before = int(rows.tally[0])
+    before = int(rows.count[0])
     rows.friction[:] = 0.7  # as contacts would leave it
     sc.qpos[:] = ready.model.qpos0
     for name in ("a", "b"):
         sc.qpos[ready.model.joint(name).qposadr[0] + 2] += 0.5  # out of the way
     sc.qpos[[0, 8]] = -1e-4  # the slides of both arms
     sc.qvel[:] = 0.0
-    for stage in (STAGE_SENSE, STAGE_APPROACH, STAGE_REACT):
+    for stage in (places.SENSE, places.APPROACH, places.REACT):
         run_stage(ready.servo, stage)
-    limits = [r for r in range(rows.tally[0]) if rows.geom[r, 0] < 0]
+    limits = [r for r in range(rows.count[0]) if rows.geom[r, 0] < 0]
     assert before > 0
     assert limits
     assert all(rows.force[r] > 0.0 for r in limits)
@@ -156,7 +158,7 @@ def test_without_kinetic_friction_nothing_rubs() -> None:
         loose(world, Contact(2000.0, 5.0, mode="penalty", friction=Friction(kinetic=0.0)))
     )
     ready.servo.scene.qvel[:] = 0.1
-    for stage in (STAGE_SENSE, STAGE_APPROACH, STAGE_REACT):
+    for stage in (places.SENSE, places.APPROACH, places.REACT):
         run_stage(ready.servo, stage)
     assert pressed(ready)
     assert not ready.servo.rows.rub.any()

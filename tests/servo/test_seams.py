@@ -7,7 +7,7 @@ import pytest
 
 from detent import Contact, World
 from detent.hands import Constant
-from detent.servo.records import COLLIDING
+from detent.servo.structs import COLLIDING
 from lab import PLANAR, advance, loose, scene, start
 
 TILES = """<geom name="left" type="box" size=".05 .05 .05" pos="-.05 -.05 0"/>
@@ -84,7 +84,7 @@ def felt(statics: str, pose: list[float]) -> set[tuple[int, int]]:
     advance(ready, 1)
     rows = ready.servo.rows
     out = set()
-    for r in range(int(rows.tally[0])):
+    for r in range(int(rows.count[0])):
         push = rows.jac[r, :2] / np.linalg.norm(rows.jac[r, :2])
         assert np.abs(push).max() > 0.999, push
         out.add(tuple(int(v) for v in np.round(push)))
@@ -132,7 +132,7 @@ def test_the_vertex_of_a_corner_of_abutting_boxes_keeps_all_its_walls(depth: flo
     ready = start(loose(World.from_string(scene(walls + box)).placed(pose)))
     advance(ready, 1)
     rows = ready.servo.rows
-    normals = np.abs(rows.jac[: int(rows.tally[0]), :3]).round(6)
+    normals = np.abs(rows.jac[: int(rows.count[0]), :3]).round(6)
     assert [int((normals[:, k] == 1.0).sum()) for k in range(3)] == [4, 4, 4]
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from detent import Contact, Friction, World
 from detent.collision import dense_inertia
-from detent.kernels.impact_friction import SWEEPS, friction_work, resolve_friction
+from detent.kernels.constants import SWEEPS
+from detent.kernels.impact_friction import friction_work, resolve_friction
 from detent.kernels.projection import iteration_limit
 from lab import advance, loose, start
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from detent import Contact, World
-from detent.servo.identity import recall, remember
-from detent.servo.records import STAGE_SENSE
+from detent.servo import places
+from detent.servo.contact.identity import recall, remember
 from detent.session import Prepared
 from lab import PLANAR, loose, run_stage, scene, start
 
@@ -130,12 +130,12 @@ def test_the_servo_has_a_row_for_every_touching_pair(kind: str, seed: int) -> No
     bodies, qpos = make(np.random.default_rng(200 + seed), 12)
     world = World.from_string(scene(WALLS + "".join(bodies)), tool="b0").placed(qpos)
     ready = start(loose(world), ring=8)
-    run_stage(ready.servo, STAGE_SENSE)
+    run_stage(ready.servo, places.SENSE)
     rows = ready.servo.rows
     expected = brute_force(bodies, qpos, size)
-    assert rows.tally[1] == 0, "none dropped"
+    assert rows.dropped[0] == 0, "none dropped"
     seen = set()
-    for r in range(rows.tally[0]):
+    for r in range(rows.count[0]):
         pair = tuple(world.model.geom(int(g)).name for g in rows.geom[r])
         own = np.concatenate([[rows.separation[r]], rows.point[r], rows.normal[r]])
         assert np.abs(expected[pair] - own).max(axis=1).min() < 1e-12, pair
@@ -161,10 +161,10 @@ def look(ready: Prepared, qpos: Sequence[float]) -> dict[float, float]:
     """Move the peg, detect, recall: the memory of each contact by its x in the peg [mm]."""
     servo = ready.servo
     servo.scene.qpos[:] = qpos
-    run_stage(servo, STAGE_SENSE)
+    run_stage(servo, places.SENSE)
     recall(servo.scene, servo.rows)
     out = {}
-    for r in range(servo.rows.tally[0]):
+    for r in range(servo.rows.count[0]):
         side = 1 if servo.rows.tree[r, 1] >= 0 else 0
         out[round(1e3 * float(servo.rows.local[r, side, 0]), 1)] = float(servo.rows.memory[r, TAG])
     return out
@@ -173,8 +173,8 @@ def look(ready: Prepared, qpos: Sequence[float]) -> dict[float, float]:
 def tag(ready: Prepared) -> None:
     """Give each contact without a memory one of its own, and keep it for the next look."""
     rows = ready.servo.rows
-    taken = rows.memory[: rows.tally[0], TAG].max(initial=0.0)
-    for r in range(rows.tally[0]):
+    taken = rows.memory[: rows.count[0], TAG].max(initial=0.0)
+    for r in range(rows.count[0]):
         if rows.memory[r, TAG] == 0.0:
             taken += 1.0
             rows.memory[r, TAG] = taken
@@ -240,7 +240,7 @@ def test_a_contact_whose_normal_turns_is_another_one() -> None:
     look(ready, (-0.01, 0.0099, 0.0))
     tag(ready)
     beside = look(ready, (0.0199, -0.02, 0.0))
-    assert ready.servo.rows.tally[0] == 2
+    assert ready.servo.rows.count[0] == 2
     assert set(beside.values()) == {0.0}
 
 
@@ -252,7 +252,7 @@ def test_a_rolling_ball_does_not_confuse_two_walls() -> None:
     for angle in np.linspace(0.0, 6.0, 100):
         look(ready, (0.0901, 0.0099, angle))
         rows, model = ready.servo.rows, ready.model
-        assert rows.tally[0] == 2
+        assert rows.count[0] == 2
         if memories:
             for r in range(2):
                 wall = model.geom(int(rows.geom[r, 0])).name

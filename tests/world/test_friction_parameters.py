@@ -7,7 +7,8 @@ import pytest
 
 from detent import Contact, Friction
 from detent.errors import ParameterError, UnknownNameError
-from detent.kernels.friction import LAWS, MEMORY, SYMMETRIC, friction_force
+from detent.kernels.friction import LAWS, SYMMETRIC, friction_force
+from detent.local.records import MEMORY
 from detent.world.friction import BONDS
 
 CASES = 50

@@ -13,11 +13,11 @@ import viser
 from detent.app.charts import Charts
 from detent.app.pull import Pull
 from detent.app.readings import Readings
-from detent.assembly import fill_contact, fill_hand, least_rate
 from detent.engines.host import EngineStatus
 from detent.hands import Impedance
-from detent.servo.live import Live, Status
-from detent.servo.records import DIRECT, FOUR_CHANNEL
+from detent.servo.loop.live import Live, Status
+from detent.setup.contact import fill_contact, least_rate
+from detent.setup.hand import fill_hand
 from detent.world.contact import MATERIALS, Contact
 from detent.world.world import World
 
@@ -146,8 +146,8 @@ class Panel:
 
     def _add_materials(self, gui: viser.GuiApi) -> None:
         """What collisions feel like, where they are rendered as impulses."""
-        coupling = self._live.parameters["coupling"][0]
-        if self._contact.mode != "impulse" or coupling not in (FOUR_CHANNEL, DIRECT):
+        felt = self._live.parameters["device_force"][0]
+        if self._contact.mode != "impulse" or not felt:
             return
         known = [name for name in MATERIALS if least_rate(name) <= self._live.rate]
         chosen = gui.add_dropdown(

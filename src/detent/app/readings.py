@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detent.servo.live import Live
-from detent.servo.records import COLLIDING, FREE
+from detent.servo.loop.live import Live
+from detent.servo.structs import COLLIDING, FREE
 
 MOMENT = 0.1  # [s] over which numbers are averaged, so that they can be read
 ARROW_MOMENT = 0.03  # [s] over which arrows are

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from detent.app.shapes import drawn_geoms, geom_mesh, is_endless
-from detent.servo.start import ToolStart, tool_at_start
+from detent.servo.world.start import ToolStart
 from detent.session import Session
 from detent.world.world import World
 
@@ -117,9 +117,9 @@ def set_stage(session: Session) -> Stage:
     world = session.world
     data = mujoco.MjData(world.model)
     data.qpos[:] = world.qpos
-    start = tool_at_start(world, world.model, data)
-    if session.plan is not None:  # drawn bodies have no inertia of their own
-        start = session.plan.start
+    mujoco.mj_kinematics(world.model, data)
+    mujoco.mj_comPos(world.model, data)
+    start = session.subject.start()
     low, high = _bounds(world.model, data)
     return Stage(
         world=world,

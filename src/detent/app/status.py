@@ -9,7 +9,7 @@ from typing import TextIO
 import numpy as np
 
 from detent.app.readings import Readings
-from detent.servo.live import Live, Status
+from detent.servo.loop.live import Live, Status
 
 TERMINAL_EVERY, FILE_EVERY = 0.2, 5.0  # [s]
 

@@ -22,15 +22,15 @@ from detent.app.stage import Stage, set_stage
 from detent.app.status import StatusLine, first_line, last_line
 from detent.app.stopper import Stopper
 from detent.app.tracks import Tracks
-from detent.assembly import MOST_DAMPING, MOST_STIFFNESS, bound
 from detent.checks import positive
 from detent.coupling.gains import block_inertia
-from detent.devices import AdmittanceDisplay
 from detent.errors import DetentError
 from detent.hands import Impedance
-from detent.servo.live import Live, Status
-from detent.servo.start import inertia_from, inverse_within
+from detent.servo.loop.live import Live, Status
+from detent.servo.world.start import inertia_from, inverse_within
 from detent.session import Session
+from detent.setup.bounds import bound
+from detent.setup.constants import COUPLING_DAMPING, COUPLING_STIFFNESS
 
 FRAME = 1.0 / 60.0  # [s]
 PANEL_EVERY = 0.1  # [s]
@@ -49,17 +49,18 @@ class Workbench:
 
     def __init__(self, session: Session, live: Live, stage: Stage, server: PageServer) -> None:
         self._live, self._server = live, server
-        led = session.plan is not None and session.plan.mechanism.lead is not None
-        self.pull = Pull(stage, Lead(session.plan.mechanism) if led and session.plan else None)
+        mechanism, touchable = session.subject.mechanism, session.subject.touchable
+        led = mechanism is not None and mechanism.lead is not None
+        self.pull = Pull(stage, Lead(mechanism) if led and mechanism is not None else None)
         self.readings = Readings(live)
         self._picture = Picture(server, stage)
         self._arrows = ForceArrows(server, stage)
         self._handle = Handle(server, stage, self._picture.tool_meshes, self.pull.take)
-        self._tracks = Tracks(server, stage) if session.plan is not None else None
+        self._tracks = Tracks(server, stage) if mechanism is not None else None
         hand = grip(session, stage, live.rate)
-        contact = session.contact if session.plan is None else None
+        contact = session.contact if touchable else None
         self._panel = Panel(server, live, contact, hand, self.pull, self.readings)
-        if session.plan is None:
+        if touchable:
             self._panel.offer_links(session.world)
         dress(server, session.world.name)
         self._watched = False  # whether a page is open
@@ -260,14 +261,14 @@ def grip(session: Session, stage: Stage, rate: float) -> Impedance:
     device = session.device.inertia(at_hand, mask)
     mobility = inverse_within(device, mask)
     both = block_inertia(stage.start.mobility, mask) + block_inertia(mobility, mask)
-    if isinstance(session.device, AdmittanceDisplay):  # it masks its own inertia
+    if session.device.takes_motion:  # it masks its own inertia
         mobility = stage.start.mobility * np.outer(mask, mask)
         both = block_inertia(mobility, mask)
     gains = []
     for part, most in zip((slice(0, 3), slice(3, 6)), MOST_GRIP, strict=True):
         size = np.full(3, min(both[part].max(), most / GRIP_FREQUENCY**2))
         k, b = GRIP_FREQUENCY**2 * size, 2.0 * GRIP_RATIO * GRIP_FREQUENCY * size
-        k *= bound(k, mobility[part, part], MOST_STIFFNESS * rate**2)
-        b *= bound(b, mobility[part, part], MOST_DAMPING * rate)
+        k *= bound(k, mobility[part, part], COUPLING_STIFFNESS * rate**2)
+        b *= bound(b, mobility[part, part], COUPLING_DAMPING * rate)
         gains += [float(k[0]), float(b[0])]
     return Impedance(gains[0], gains[1], gains[2], gains[3])

@@ -9,8 +9,8 @@ import tempfile
 
 import numpy as np
 
-from detent.servo.baseline import sleep_lateness
-from detent.servo.clock import Promises
+from detent.servo.loop.baseline import sleep_lateness
+from detent.servo.loop.clock import Promises
 
 BINS = 4000  # [µs] beyond them lateness is only counted
 

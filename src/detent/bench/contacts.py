@@ -9,7 +9,7 @@ import numpy as np
 
 from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
 from detent.bench.scenes import at_rest, corner_at_rest, plate
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 from detent.world.friction import Friction
 
 COUNTS = (1, 2, 4, 8, 16, 32, 64)

@@ -8,8 +8,9 @@ from detent.bench.rounds import Numbers, rounds
 from detent.bench.scenes import PUSH, at_rest, studded_cube
 from detent.kernels.jit import kernel
 from detent.kernels.stages import call_stage
-from detent.servo.clock import now_ns
-from detent.servo.records import STAGE_TICK, Servo
+from detent.servo import places
+from detent.servo.loop.clock import now_ns
+from detent.servo.structs import Servo
 
 PAIRS = 2000  # of ticks, per turn
 APPROACH = np.array([0.5, 0.5, -0.5, 0.0, 0.0, 0.0])  # [m/s, rad/s] into the corner
@@ -28,11 +29,10 @@ def time_pairs(
         for k in range(qvel.shape[1]):
             s.scene.qpos[:] = qpos
             s.scene.qvel[:] = qvel[i, k]
-            s.device.position[:] = device[:3]
-            s.device.quaternion[:] = device[3:]
-            s.device.twist[:] = qvel[i, k]
+            s.port.state.true_pose[:] = device
+            s.port.state.true_twist[:] = qvel[i, k]
             began = now_ns(s.clock.timespec)
-            call_stage(s.stages[STAGE_TICK], s)
+            call_stage(s.stages[places.TICK], s)
             costs[i, k] = now_ns(s.clock.timespec) - began
             s.written[0] += 1
 
@@ -42,7 +42,7 @@ def bench_impulses(quick: bool) -> Numbers:
     turns = rounds(quick)
     servo = at_rest(studded_cube(), PUSH, ring=2 * PAIRS).servo
     qpos = servo.scene.qpos.copy()
-    device = np.concatenate([servo.device.position, servo.device.quaternion])
+    device = servo.port.state.true_pose.copy()
     qvel = np.zeros((PAIRS, 2, 6))
     rng = np.random.default_rng(0)
     costs = np.zeros((turns, PAIRS, 2), np.int64)
@@ -52,7 +52,7 @@ def bench_impulses(quick: bool) -> Numbers:
         servo.written[0] = 0
         time_pairs(servo, qpos, device, qvel, costs[turn])
     rows = servo.ring.reshape(PAIRS, 2)
-    rank = np.linalg.matrix_rank(servo.rows.jac[: servo.rows.tally[0]], tol=1e-9)
+    rank = np.linalg.matrix_rank(servo.rows.jac[: servo.rows.count[0]], tol=1e-9)
     return {
         "impulse_contacts": int(rows["collisions"][:, 0].min()),
         "impulse_rank": int(rank),

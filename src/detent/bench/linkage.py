@@ -10,7 +10,7 @@ import mujoco
 from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
 from detent.bench.scenes import RADIUS, at_rest, corner_at_rest
 from detent.hands import Constant
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 from detent.world.world import LIBRARY, World
 
 FEET = [(x, y, 0.13) for x in (-0.03, 0.03) for y in (-0.045, -0.015, 0.015, 0.045)]  # [m]

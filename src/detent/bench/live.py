@@ -14,7 +14,7 @@ import numpy as np
 from detent.bench.baseline import baseline_lateness
 from detent.bench.page import Page, browser_at, serve_page
 from detent.bench.rounds import Numbers, Progress, median_ratio
-from detent.servo.live import Live, percentile
+from detent.servo.loop.live import Live, percentile
 from detent.session import Session
 from detent.world.world import World
 

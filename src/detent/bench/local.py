@@ -11,9 +11,9 @@ from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
 from detent.bench.scenes import PUSH, RATE, RING, SETTLE
 from detent.local.model import LocalModel
 from detent.local.records import COUNT, SEQUENCE, TIME, update_views
-from detent.servo.exchange import publish
-from detent.servo.loop import run_lockstep
-from detent.servo.records import Servo
+from detent.servo.loop.exchange import publish
+from detent.servo.loop.loop import run_lockstep
+from detent.servo.structs import Servo
 from detent.session import Prepared, Session, advance
 from detent.world.contact import Contact
 from detent.world.world import LIBRARY, World

@@ -8,7 +8,7 @@ from detent.bench.local import settled, studded_corner, tick_singly
 from detent.bench.rounds import Numbers
 from detent.bench.scenes import corner_at_rest
 from detent.local.model import LocalModel
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 
 WARM_UP = 10_000  # [ticks]
 

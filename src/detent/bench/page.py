@@ -21,7 +21,7 @@ from detent.app.status import StatusLine
 from detent.app.workbench import Workbench, grip
 from detent.app.workbench import run as run_frames
 from detent.errors import PlatformError
-from detent.servo.live import Live
+from detent.servo.loop.live import Live
 from detent.session import Session
 
 BROWSERS = ("chromium", "google-chrome")

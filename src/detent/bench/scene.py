@@ -9,9 +9,9 @@ from typing import NamedTuple
 from detent.bench.rounds import Job, alternate
 from detent.errors import DetentError
 from detent.local.model import LocalModel
-from detent.notes import run_notes
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 from detent.session import Prepared, Session
+from detent.setup.notes import run_notes
 from detent.world.world import World
 
 RATE = 1000.0  # [Hz]

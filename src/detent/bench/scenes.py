@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from detent.engines.hush import quiet
 from detent.hands import Constant
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 from detent.session import Prepared, Session
 from detent.world.contact import Contact
 from detent.world.friction import NO_FRICTION, Friction

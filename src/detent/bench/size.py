@@ -8,7 +8,7 @@ from functools import partial
 from detent.bench.local import settled
 from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
 from detent.local.model import LocalModel
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 from detent.world.world import World
 
 ARMS = (0, 4, 16)  # of seven joints each, beside the object

@@ -13,7 +13,7 @@ from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
 from detent.bench.scenes import PUSH, bullet_corner, corner_at_rest
 from detent.coupling.four_channel import TABLE_4_1
 from detent.hands import Constant
-from detent.servo.loop import run_lockstep
+from detent.servo.loop.loop import run_lockstep
 from detent.session import Session
 from detent.world.contact import Contact
 from detent.world.world import World

@@ -322,7 +322,7 @@ def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say what this machine can promise: timer, scheduling, compiler cache."""
-    from detent.doctor import examine
+    from detent.cli.doctor import examine
 
     compile_first()
     findings = examine()

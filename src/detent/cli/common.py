@@ -48,7 +48,7 @@ def working(text: str, quiet: bool = False) -> Iterator[Callable[[float], None]]
 
 def compile_first(quiet: bool = False) -> None:
     """Compile the servo if the cache does not hold it, with a progress bar."""
-    from detent.warmup import compile_servo, is_compiled
+    from detent.cli.warm import compile_servo, is_compiled
 
     if is_compiled():
         return

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from detent.checks import one_of
+from detent.coupling.base import Channels, Coupling
 from detent.coupling.gains import six
 
 SPACES = ("task", "joint")
@@ -13,7 +15,7 @@ INTEGRATORS = ("taylor", "runge-kutta")
 
 
 @dataclass(frozen=True)
-class Admittance:
+class Admittance(Coupling):
     r"""Feedforward of the reference's acceleration, and feedback of the display's error.
 
     .. math:: \ddot x = \ddot x_{ff} + K_p e + K_i \int e \, dt + K_d \dot e
@@ -25,6 +27,8 @@ class Admittance:
     An impedance device has no force sensor: the same feedback is its wrench, and pulls the
     mechanism the other way.
     """
+
+    channels: ClassVar = Channels(hand_on_tool=True, leads=True)
 
     stiffness: float | Sequence[float] = 1e4  # [1/s²] K_p
     damping: float | Sequence[float] = 200.0  # [1/s] K_d

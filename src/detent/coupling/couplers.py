@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from detent.coupling.base import Channels, Coupling
 from detent.coupling.gains import Gains, check_gains, scaled
 
 FREQUENCY = 1000.0**0.5  # [rad/s] with these, the default is Table 4.1's coupler at 2 kg
@@ -13,13 +15,15 @@ DAMPING_RATIO = 50.0 / (2.0 * FREQUENCY)  # [-]
 
 
 @dataclass(frozen=True)
-class VirtualCoupler:
+class VirtualCoupler(Coupling):
     r"""A spring-damper that is always on; the tool is simulated (TH 2.3.1, Fig 2.8).
 
     .. math:: F_{tool} = K e + B \dot e = -F_{device}, \quad e = x_{device} - x_{tool}
 
     The document gives no gains; the default ones are those of the unilateral coupler.
     """
+
+    channels: ClassVar = Channels(device_position="always")
 
     stiffness: Gains = None  # [N/m, N·m/rad]
     damping: Gains = None  # [N·s/m, N·m·s/rad]
@@ -44,6 +48,8 @@ class UnilateralCoupler(VirtualCoupler):
     Limitations: the tool moves without inertia of its own, so it pushes movable bodies as
     hard as it must to follow the device.
     """
+
+    channels: ClassVar = Channels(device_position="constrained", tool="god-object")
 
 
 #: TH Table 4.1, with the units of the rotation corrected (errata B2)

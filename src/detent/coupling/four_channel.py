@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from detent.checks import instance, not_negative
+from detent.coupling.base import Channels, Coupling
 from detent.coupling.gains import Gains, check_gains, scaled
 from detent.coupling.linkage import Shaping, Topology
 
@@ -15,7 +17,7 @@ DAMPING_RATIO = 3.5  # [-]; with it the default is Table 4.1's translation at 2 
 
 
 @dataclass(frozen=True)
-class FourChannel:
+class FourChannel(Coupling):
     r"""Wrenches go both ways unchanged, and a spring-damper coordinates the positions.
 
     .. math:: F_{tool} = F_h + K e + B \dot e, \quad F_{device} = F_{env} - K e - B \dot e,
@@ -25,6 +27,8 @@ class FourChannel:
     [N·m/rad]), three for a planar device (x, y, θ), or None: then they scale with the
     reduced inertia of tool and device (10 rad/s, ζ = 3.5).
     """
+
+    channels: ClassVar = Channels(device_force=True, device_position="always", hand_on_tool=True)
 
     stiffness: Gains = None  # [N/m, N·m/rad]
     damping: Gains = None  # [N·s/m, N·m·s/rad]

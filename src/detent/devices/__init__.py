@@ -1,6 +1,6 @@
 """What the hand holds physically."""
 
-from detent.devices.admittance import AdmittanceDisplay
+from detent.devices.display import AdmittanceDisplay
 from detent.devices.inertial import Inertial
 from detent.devices.protocol import SUBSPACES
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from detent.checks import not_negative, one_of, positive, positives, vector
+from detent.devices.adapters import Adapter, Placed, behind_port
+from detent.devices.constants import MOST_DELAY
 from detent.devices.protocol import SUBSPACES
+from detent.devices.simulated import make_mass, read_mass, write_mass
 from detent.errors import ParameterError
-
-MOST_DELAY = 64  # [ticks]
 
 
 @dataclass(frozen=True)
@@ -71,3 +72,20 @@ class Inertial:
         if values.shape == (3,):
             values = np.array([values[0], values[1], np.inf, np.inf, np.inf, values[2]])
         return values
+
+    @property
+    def takes_motion(self) -> bool:
+        """No: it takes a wrench."""
+        return False
+
+    def adapter(self, placed: Placed) -> Adapter:
+        """The simulated mass at the start, behind its port."""
+        state, command, hand = placed.begin()
+        mass = make_mass(state, command, hand)
+        mass.mobility[:] = placed.mobility
+        mass.friction[:], mass.damping[:] = self.friction, self.damping
+        mass.resolution[:], mass.step[:] = self.resolution, placed.step
+        mass.delay[:], mass.integrator[:] = self.delay_ticks, placed.integrator
+        mass.differences[:] = placed.leads and self.resolution > 0.0
+        mass.last[:] = state.true_pose
+        return behind_port(mass, read_mass, write_mass)

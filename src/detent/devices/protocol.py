@@ -1,10 +1,13 @@
-"""What every device declares: its motion subspace, its inertia, its limits."""
+"""What every device declares. A session asks it once, at the start."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+
+from detent.devices.adapters import Adapter, Placed
 
 #: directions (x, y, z and rotations about them) in which a device can move
 SUBSPACES = {
@@ -15,16 +18,26 @@ SUBSPACES = {
 
 
 @runtime_checkable
-class ImpedanceDevice(Protocol):
-    """Takes a wrench. A session asks it once, at the start."""
+class Device(Protocol):
+    """What the hand holds: it takes a wrench, or a motion, through its port."""
 
     @property
-    def delay_ticks(self) -> int:
-        """[ticks] between a command and its effect."""
+    def subspace(self) -> str | None:
+        """The name of its motion subspace; None is the tool's."""
+        ...
+
+    @property
+    def offset(self) -> Sequence[float]:
+        """[m] from the hand point at the start."""
+        ...
+
+    @property
+    def takes_motion(self) -> bool:
+        """Whether it is told how to move (an admittance display), not how hard to push."""
         ...
 
     def mask(self, tool_mask: np.ndarray) -> np.ndarray:
-        """The device's subspace, given the tool's."""
+        """(6,) its subspace, given the tool's."""
         ...
 
     def inertia(self, at_hand: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -33,4 +46,8 @@ class ImpedanceDevice(Protocol):
 
     def cap(self) -> np.ndarray:
         """(6,) the largest wrench [N, N·m]; infinite for an ideal device."""
+        ...
+
+    def adapter(self, placed: Placed) -> Adapter:
+        """What stands behind the port: with it the tick reads and writes."""
         ...

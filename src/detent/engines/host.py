@@ -34,7 +34,7 @@ from detent.engines.shared import (
 )
 from detent.errors import DetentError, EngineError, ParameterError
 from detent.local.records import update_size
-from detent.servo.exchange import latest, publish
+from detent.servo.loop.exchange import latest, publish
 
 START_PATIENCE = 180.0  # [s] for an engine to make its first frame: it may have to compile
 STALL = 2.0  # [s] without a heartbeat

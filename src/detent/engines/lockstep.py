@@ -8,8 +8,8 @@ import numpy as np
 
 from detent.engines.frame import Frames
 from detent.local.pace import Pace
-from detent.servo.exchange import latest, publish
-from detent.servo.records import Servo
+from detent.servo.loop.exchange import latest, publish
+from detent.servo.structs import Servo
 
 
 class Lockstep:

@@ -8,11 +8,12 @@ import mujoco
 import numpy as np
 
 from detent.engines.protocol import Target, Task
-from detent.local.records import GIVES, NEAR
-from detent.servo import records
+from detent.local.constants import GIVES
+from detent.local.records import NEAR
 from detent.servo.arrays import make_arrays
-from detent.servo.scene import make_scene
-from detent.servo.sense import gather_contacts
+from detent.servo.contact.rows import gather_contacts
+from detent.servo.parameters import PARAMETERS, RIGID
+from detent.servo.world.scene import make_scene
 from detent.world.contact import Contact
 from detent.world.world import PROPERTIES, World
 
@@ -69,7 +70,7 @@ class Mirror:
         rows, trees = self._rows, self.task.world.trees
         gather_contacts(self._scene, self._motion, rows, self._p)
         found, gives = [], []
-        for r in range(rows.tally[0]):
+        for r in range(rows.count[0]):
             sides = [int(tree) in trees for tree in rows.tree[r]]
             if sides[0] != sides[1]:
                 one, give = self._describe(r, 1 if sides[1] else 0)
@@ -239,8 +240,8 @@ def tool_geoms(world: World) -> np.ndarray:
 
 def survey_parameters(contact: Contact) -> tuple[np.ndarray, tuple[float, ...]]:
     """Parameters with which rows also keep what is only near, and the session's properties."""
-    p = np.zeros(1, records.PARAMETERS)
-    p["contact_mode"] = records.RIGID
+    p = np.zeros(1, PARAMETERS)
+    p["contact_mode"] = RIGID
     defaults = (contact.stiffness, contact.damping, contact.restitution, contact.friction.static)
     p["stiffness"], p["damping"], p["restitution"], p["friction_static"] = defaults
     return p, defaults

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detent.servo.exchange import FRESH, Slot
+from detent.servo.loop.exchange import FRESH, Slot
 
 # Places of `Shared.numbers`.
 BEATS, BEAT_NS, FRAMES, STOP, SPOKE, SAVED = range(6)

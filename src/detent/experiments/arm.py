@@ -9,6 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from detent import ForcePath
 from detent.coupling.four_channel import FourChannel
 from detent.coupling.linkage import Topology
 from detent.devices import Inertial
@@ -16,7 +17,7 @@ from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Re
 from detent.hands import Guided
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, figure, save
 from detent.record.trace import Trace
-from detent.session import ForcePath, Session
+from detent.session import Session
 from detent.world.world import World
 
 RATE = 1000.0  # [Hz]

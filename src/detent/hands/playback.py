@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,12 +10,17 @@ from numpy.typing import ArrayLike
 from detent.checks import one_of, positive
 from detent.errors import ParameterError
 
-if TYPE_CHECKING:
-    from detent.record.trace import Trace
-
 INTERPOLATIONS = ("hold", "linear")
 SAME_TIME = 1e-6  # of a tick: a sample this little later than a tick belongs to it
 MOST_TICKS = 100_000_000  # 4.8 GB
+
+
+class Recorded(Protocol):
+    """What is played back of a trace: its columns."""
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        """A column."""
+        ...
 
 
 class Playback:
@@ -49,7 +54,7 @@ class Playback:
         self.interpolation = one_of("interpolation", interpolation, INTERPOLATIONS)
 
     @classmethod
-    def from_trace(cls, trace: Trace, interpolation: str = "hold") -> Playback:
+    def from_trace(cls, trace: Recorded, interpolation: str = "hold") -> Playback:
         """What the hand did in a trace, from its first row on."""
         return cls(trace["time"] - trace["time"][:1], trace["hand_wrench"], interpolation)
 

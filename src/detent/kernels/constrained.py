@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from detent.kernels.constants import CORRECTED, CORRECTIONS
 from detent.kernels.inertia import (
     add_momentum,
     factor_inertia,
@@ -36,9 +37,6 @@ from detent.kernels.se3 import add_body_damper, add_body_spring
 from detent.kernels.so3 import matrix_quaternion, turn_body
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector, dot
-
-SETTLED = 1e-9  # [m, rad, m/s, rad/s] a correction below this needs no new evaluation
-SETTLE_TIMES = 4
 
 
 @kernel
@@ -181,7 +179,7 @@ def settle(me: Mechanics) -> None:
     Positions go back to the manifold (by ψ, or by projection), velocities lose what the
     constraints forbid: P_uᵀ u, which is the nearest in the metric of the inertia.
     """
-    for _ in range(SETTLE_TIMES):
+    for _ in range(CORRECTIONS):
         evaluate(me)
         copy_vector(me.u, me.white[0])
         moved = 0.0
@@ -193,7 +191,7 @@ def settle(me: Mechanics) -> None:
         forbid(me)
         for j in range(me.u.shape[0]):
             moved = max(moved, abs(me.u[j] - me.white[0, j]))
-        if moved < SETTLED:
+        if moved < CORRECTED:
             break
     see_handle(me)
 

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
+from detent.kernels.constants import CREEP
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple, inner
 
 GEOM_PLANE, GEOM_BOX = 0, 6  # mjtGeom
-CREEP = 1e-4  # [m/s] slower contacts do not collide
 
 
 @kernel

@@ -4,7 +4,7 @@ Three of the laws stretch a bond between the two surfaces. Its strain u is a vec
 fractions of the strain at which it breaks: u = z/z₀ in the symbols of the thesis. They
 differ in how stiff it is, what happens when it breaks, and when it forms again.
 
-``memory`` belongs to one contact and holds, between ticks (`MEMORY` floats):
+``memory`` belongs to one contact and holds, between ticks (`FRICTION_MEMORY` floats):
 
 ==== =======================================================================
 0:3  u, strain of the bond over its breaking strain, world axes [-]
@@ -29,6 +29,7 @@ import math
 
 import numpy as np
 
+from detent.kernels.constants import MOST_RELIEF, MOST_STIFFNESS
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector
 
@@ -39,10 +40,6 @@ SYMMETRIC, EQ_4_8 = range(2)
 DEADBANDS = ("symmetric", "eq4.8")
 
 Vector = tuple[float, float, float]
-
-MEMORY = 5  # floats per contact
-MOST_STIFFNESS = 0.25  # K g T² that a fixed step holds with margin
-MOST_RELIEF = 1e6  # a bond whose limit falls by more than this within a tick is broken anyway
 
 
 @kernel

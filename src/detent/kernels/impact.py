@@ -16,11 +16,11 @@ import math
 
 import numpy as np
 
+from detent.kernels.constants import ROUND_OFF
 from detent.kernels.inertia import Inertia, unwhiten, whiten_rows, whiten_velocity
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
 from detent.kernels.projection import (
-    ROUND_OFF,
     ProjectionWork,
     append_row,
     index_of_smallest,

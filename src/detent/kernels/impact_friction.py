@@ -41,6 +41,7 @@ import math
 
 import numpy as np
 
+from detent.kernels.constants import ON_THE_CONE, ROUND_OFF, SINGULAR_CONTACT, SLIP_STEPS, SWEPT
 from detent.kernels.impact import add_change, whiten_problem
 from detent.kernels.impact_restitution import (
     RestitutionWork,
@@ -51,19 +52,11 @@ from detent.kernels.impact_restitution import (
 from detent.kernels.inertia import Inertia, whiten_rows
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
-from detent.kernels.projection import LIMIT, ROUND_OFF, SOLVED, project_onto_rows
+from detent.kernels.projection import LIMIT, SOLVED, project_onto_rows
 from detent.kernels.struct import Struct
 from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
 
-#: How often each phase visits every contact. For 4 to 16 contacts of a free body the velocity is
-#: then within 0.4 % of the limit of many sweeps (median; 7 % at the 90th percentile).
-SWEEPS = 4
-
 COMPRESSION, _RESTITUTION, _CLEARANCE = 0, 1, 2
-SETTLED = 1e-8  # change of velocity in a sweep, relative to the velocity before
-_SLIP_STEPS = 40  # far above what the slip of one contact needs: about six
-_ON_THE_CONE = 1e-11  # how near, relative to the normal impulse
-_SINGULAR = 1e-10  # mobility along the normal with the tangents held, relative to free
 _SOFTENING = 1e-8  # the slip that a contact below that may keep, relative to its mobility
 
 
@@ -161,7 +154,7 @@ def contact_mobilities(m: int, nv: int, work: FrictionWork) -> None:
             if W[i, 3 + j] <= negligible:  # no motion that way, as out of the plane in 2-D
                 W[i, 1 + j], W[i, 3 + j] = 0.0, max(W[i, 4 - j], negligible)
         held = W[i, 0] - W[i, 1] * W[i, 1] / W[i, 3] - W[i, 2] * W[i, 2] / W[i, 4]
-        if held <= _SINGULAR * W[i, 0]:
+        if held <= SINGULAR_CONTACT * W[i, 0]:
             W[i, 5] = _SOFTENING * 0.5 * (W[i, 3] + W[i, 4])
 
 
@@ -201,11 +194,11 @@ def _contact_impulse(
     low, inside, high, outside, last = 0.0, mu * n, sticking, 0.0, 0
     y = sticking
     pn, pa, pb, scale, size = 0.0, 0.0, 0.0, 1.0, 0.0
-    for _ in range(_SLIP_STEPS):
+    for _ in range(SLIP_STEPS):
         pn, pa, pb, scale = _slipping_impulse(W, i, n, a, b, y)
         size = math.sqrt(pa * pa + pb * pb)
         excess = size - mu * pn
-        if abs(excess) <= _ON_THE_CONE * mu * pn or (excess < 0.0 and y == sticking):
+        if abs(excess) <= ON_THE_CONE * mu * pn or (excess < 0.0 and y == sticking):
             break
         if excess > 0.0:
             if last > 0:
@@ -301,7 +294,7 @@ def _rub(
 ) -> int:
     """Add friction to a phase, and make it passive; ``LIMIT`` if it still moved at the end."""
     impact, status, sweep = work.restitution.impact, LIMIT, 0
-    negligible = SETTLED * SETTLED * dot(impact.u0, impact.u0, nv)
+    negligible = SWEPT * SWEPT * dot(impact.u0, impact.u0, nv)
     while status == LIMIT and sweep < sweeps:
         if sweep_contacts(phase, m, nv, mu, negligible, work, p) <= negligible:
             status = SOLVED

@@ -39,7 +39,7 @@ def _fingerprint() -> str:
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
     compiled = [package / "world/bridge.py", package / "local/records.py"]
-    for room in ("kernels", "servo"):
+    for room in ("kernels", "devices", "servo"):
         compiled += sorted((package / room).rglob("*.py"))
     for source in compiled:
         digest.update(source.relative_to(package).as_posix().encode())

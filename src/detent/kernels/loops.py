@@ -19,12 +19,10 @@ from __future__ import annotations
 
 import math
 
+from detent.kernels.constants import DEPENDENT
 from detent.kernels.inertia import Inertia, unwhiten, whiten_open, whiten_open_rows
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
-
-#: sine of the angle, whitened, below which a closure follows from the others
-DEPENDENT = 1e-3
 
 
 @kernel

@@ -29,6 +29,7 @@ import math
 
 import numpy as np
 
+from detent.kernels.constants import PLAIN, ROUND_OFF
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import (
     Floats,
@@ -37,15 +38,12 @@ from detent.kernels.linalg import (
     cholesky_solve,
     eigh_small,
 )
-from detent.kernels.projection import ROUND_OFF
 from detent.kernels.struct import Struct
 
 #: What `weigh` reports for numbers that are not finite, or an M that is not positive definite.
 #: As the previous rank it means that there was none.
 NO_RANK = -1
 
-#: Of all mobility, what directions have that the build of a mechanism takes away: round-off.
-PLAIN = 1e-13
 
 _TWIST = 6
 

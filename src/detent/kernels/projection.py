@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from detent.kernels.constants import ROUND_OFF
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats, Indices
 from detent.kernels.struct import Struct
@@ -13,12 +14,6 @@ from detent.kernels.struct import Struct
 #: what `project_onto_rows` reports
 SOLVED, LIMIT, INFEASIBLE = 0, 1, 2
 
-#: What is round-off, for a row scaled to unit length: its part outside the span of other
-#: rows (then it depends on them), its violation relative to the size of the velocities,
-#: and its length before scaling relative to the longest. One number for all three: a
-#: dependent row must not count as violated, or two such rows would take turns for ever.
-#: Whitening leaves less than 1e-13 even where the inertia has a condition of 1e12.
-ROUND_OFF = 1e-12
 
 _FREE, _ACTIVE, _SKIPPED = 0, 1, 2
 

@@ -122,3 +122,13 @@ def matrix_quaternion(R: np.ndarray, out: np.ndarray) -> None:
         norm = -norm
     for i in range(4):
         out[i] *= norm
+
+
+@kernel
+def pose_error(
+    pa: np.ndarray, qa: np.ndarray, pb: np.ndarray, qb: np.ndarray, out: np.ndarray
+) -> None:
+    """out = pose a − pose b: difference of positions, rotation vector of R_a R_bᵀ."""
+    for i in range(3):
+        out[i] = pa[i] - pb[i]
+    rotation_error(qa, qb, out[3:6])

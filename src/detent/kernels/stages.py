@@ -10,31 +10,77 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakValueDictionary
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from detent.kernels.jit import JIT_ENABLED
+from detent.kernels.jit import JIT_ENABLED, kernel
 from detent.kernels.struct import Struct
 
 _PLAIN: dict[int, Callable[..., None]] = {}
+_STRUCTS: WeakValueDictionary[int, Struct] = WeakValueDictionary()  # by address, without a compiler
+
+
+class StageError(TypeError):
+    """A stage that is not there, or that does not fit."""
+
+
+@kernel
+def idle(address: int) -> None:
+    """Stage: nothing. It stands where a configuration needs no stage, whatever struct is there."""
 
 
 def stage_address(function: Any, struct: Struct) -> int:
     """Compile *function* (or load it from the cache) for this struct; its address."""
     if not JIT_ENABLED:
+        _STRUCTS[struct.address] = struct
         _PLAIN[id(function)] = function
         return id(function)
-    signature = (struct.numba_type,)
-    function.compile(signature)
-    compiled = function.overloads[signature]
+    return _compiled_address(function, struct.numba_type)
+
+
+def idle_address() -> int:
+    """The address of `idle`."""
+    if not JIT_ENABLED:
+        _PLAIN[id(idle)] = idle
+        return id(idle)
+    return _compiled_address(idle, types.int64)
+
+
+def _compiled_address(function: Any, kind: types.Type) -> int:
+    function.compile((kind,))
+    compiled = function.overloads[(kind,)]
     name = compiled.fndesc.llvm_cfunc_wrapper_name
     return int(compiled.library.get_pointer_to_function(name))
 
 
+def empty_table(places: int) -> np.ndarray:
+    """A table of stages in which every place is idle; only `put_stage` writes into it."""
+    table = np.full(places, idle_address(), np.int64)
+    table.flags.writeable = False
+    return table
+
+
+def put_stage(table: np.ndarray, place: int, function: Any, struct: Struct, takes: type) -> None:
+    """Put a stage at a place whose callers pass a struct of the class *takes*."""
+    if place not in range(len(table)):
+        raise StageError(f"there is no place {place} in a table of {len(table)} stages")
+    if not isinstance(struct, takes):
+        name = getattr(function, "__name__", function)
+        raise StageError(f"the stage {name} takes a {takes.__name__}, not {struct!r}")
+    address = stage_address(function, struct)
+    table.flags.writeable = True
+    table[place] = address
+    table.flags.writeable = False
+
+
 @intrinsic
 def _call(typingctx: Any, address: Any, struct: Any) -> Any:
+    """Call a stage with a struct, or with the address of one."""
+
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         word = ir.IntType(64)
         kind = ir.FunctionType(ir.VoidType(), [word])
@@ -44,12 +90,15 @@ def _call(typingctx: Any, address: Any, struct: Any) -> Any:
     return types.void(types.int64, struct), codegen
 
 
-def _call_plain(address: int, struct: Struct) -> None:
-    _PLAIN[int(address)](struct)
+def _call_plain(address: int, struct: Struct | int) -> None:
+    known = _STRUCTS[int(struct)] if isinstance(struct, int | np.integer) else struct
+    _PLAIN[int(address)](known)
 
 
 def run_stage(address: int, struct: Struct) -> None:
     """Call a stage from Python."""
+    if not address:
+        raise StageError("there is no stage at the address 0")
     if JIT_ENABLED:
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(int(address))(struct.address)
     else:

@@ -37,10 +37,10 @@ from __future__ import annotations
 
 import math
 
+from detent.kernels.constants import ROUND_OFF, SHARING, SWEPT
 from detent.kernels.impact import add_change, whiten_problem
 from detent.kernels.impact_friction import (
     COMPRESSION,
-    SETTLED,
     FrictionWork,
     contact_mobilities,
     project_normals,
@@ -51,13 +51,9 @@ from detent.kernels.impact_friction import (
 from detent.kernels.inertia import Inertia
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
-from detent.kernels.projection import ROUND_OFF, project_onto_rows
+from detent.kernels.projection import project_onto_rows
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 
-#: How often a step visits every contact at most; a warm one needs one to three.
-STEP_SWEEPS = 12
-
-_SHARING = 12  # conjugate gradients: as many as a pile of two bodies could need
 _SHARED = 1e-16  # what is left of the load that is shared, squared, relative
 _ATTEMPTS = 3  # contacts that would pull are left out, this often
 
@@ -80,7 +76,7 @@ def _share_evenly(m: int, nv: int, work: FrictionWork) -> bool:
                 left[k] += p[i, 0] * N[i, k]
     size = dot(left, left, nv)
     now, before = size, 0.0
-    for _ in range(_SHARING):
+    for _ in range(SHARING):
         if now <= _SHARED * size:
             break
         squared = 0.0
@@ -228,7 +224,7 @@ def step_with_friction(
     whiten_tangents(inertia, Jt, m, work.T)
     turn_tangents(m, nv, work.T, turn)
     contact_mobilities(m, nv, work)
-    negligible = SETTLED * SETTLED * dot(impact.u0, impact.u0, nv)
+    negligible = SWEPT * SWEPT * dot(impact.u0, impact.u0, nv)
     _begin(m, nv, mu, p, pt, negligible, work)
     done = 0
     while done < sweeps:

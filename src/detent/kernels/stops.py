@@ -9,6 +9,7 @@ zero then.
 
 from __future__ import annotations
 
+from detent.kernels.constants import STOP_ITERATIONS
 from detent.kernels.constrained import (
     accelerate,
     evaluate,
@@ -20,8 +21,6 @@ from detent.kernels.jit import kernel
 from detent.kernels.mechanics import Mechanics
 from detent.kernels.projection import project_onto_rows
 from detent.kernels.vectors import copy_vector, dot
-
-ITERATIONS = 64
 
 
 @kernel
@@ -61,7 +60,7 @@ def strike(me: Mechanics) -> None:
     copy_vector(me.u, me.white[0])
     whiten_velocity(me.inertia, me.white[0])
     project_onto_rows(
-        me.stop_row, me.stop_bound, stops, nv, me.white[0], ITERATIONS, me.pushed,
+        me.stop_row, me.stop_bound, stops, nv, me.white[0], STOP_ITERATIONS, me.pushed,
         me.white[1], me.stop_push,
     )  # fmt: skip
     after = 0.5 * dot(me.white[1], me.white[1], nv)
@@ -100,7 +99,7 @@ def hold(me: Mechanics) -> None:
     for i in range(stops):
         me.stop_bound[i] += dot(me.stop_row[i], me.white[0], nv)
     project_onto_rows(
-        me.stop_row, me.stop_bound, stops, nv, me.white[0], ITERATIONS, me.pushed,
+        me.stop_row, me.stop_bound, stops, nv, me.white[0], STOP_ITERATIONS, me.pushed,
         me.white[1], me.stop_push,
     )  # fmt: skip
     for i in range(stops):

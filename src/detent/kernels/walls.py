@@ -21,13 +21,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from detent.kernels.constants import WALL_MEMORY
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector
 
 ZOH, SEH, PI, PULSE, HYSTERETIC = range(5)
 WALLS = ("zoh", "seh", "pi", "pulse", "hysteretic")
-
-WALL_MEMORY = 4  # floats per contact, besides the blocks
 
 
 @kernel

@@ -81,6 +81,11 @@ class LocalModel:
         """[m] How far around the tool the engine must look."""
         return self.epsilon + self.horizon * self.speed
 
+    @property
+    def exchanges_forces(self) -> bool:
+        """Whether objects in the engine get the forces of the local model."""
+        return self.constraints == "inertial"
+
     def fill(self, p: np.ndarray) -> None:
         """Into a parameter record."""
         p["frozen"] = self.frozen

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from detent.kernels.constants import CONTACT_MEMORY
 from detent.kernels.struct import Struct
-
-MOST = 64  # constraints of an update
-GIVES = 6  # degrees of freedom of what is behind a constraint
-MEMORY = 29  # [floats] of a contact: friction and walls
+from detent.local.constants import GIVES, LONGEST, MOST_CONSTRAINTS, PERIODS
 
 _GEOMETRY: list[tuple[Any, ...]] = [
     ("link", "i8"),  # body of the tool that it acts on, in the proxy's model
@@ -48,7 +46,7 @@ HELD = np.dtype(
         ("drag", "f8", 3),  # [N] friction on the tool
         ("yielded", "f8"),  # [m/s] how much the plane gave way since the constraint is known
         ("track", "i8"),  # column of `Local.history`, row of `Local.pushes`
-        ("memory", "f8", MEMORY),
+        ("memory", "f8", CONTACT_MEMORY),
     ]
 )
 
@@ -60,8 +58,6 @@ HEALTHY, DIVERGED = range(2)
 # Places of `Local.counts` and `Local.times`.
 ACTIVE, FRESH, ROWS, SEEN, LOST, REJECTED, ARRIVED, STRUCK, SERIALS = range(9)
 AGE, TRUST, MEAN_PERIOD, NEWEST, LOADED = range(5)
-LONGEST = 5.0  # [s] of a history
-PERIODS = 5  # TH 6.2.4: the mean of the last five
 
 
 #: what the tool did to an object through a constraint, so far
@@ -80,20 +76,22 @@ class Local(Struct):
     """The local model in the servo: the set of constraints and how far it can be trusted."""
 
     heads: np.ndarray  # (3, HEAD) of updates: views on the buffers of their slot
-    incomings: np.ndarray  # (3, MOST) CONSTRAINT
+    incomings: np.ndarray  # (3, MOST_CONSTRAINTS) CONSTRAINT
     head: np.ndarray  # (HEAD,) of the newest update that was merged
-    held: np.ndarray  # (MOST,) HELD, the set
-    before: np.ndarray  # (MOST,) HELD, the set before the update that is being merged
-    taken: np.ndarray  # (MOST,) 1 = recognised in this update
-    match: np.ndarray  # (MOST,) the known constraint behind each of the update
-    tracks: np.ndarray  # (MOST,) 1 = column of the history in use
-    history: np.ndarray  # (ticks, MOST) [m/s] how much planes had given way in the last ticks
+    held: np.ndarray  # (MOST_CONSTRAINTS,) HELD, the set
+    before: np.ndarray  # (MOST_CONSTRAINTS,) HELD, the set before the update that is being merged
+    taken: np.ndarray  # (MOST_CONSTRAINTS,) 1 = recognised in this update
+    match: np.ndarray  # (MOST_CONSTRAINTS,) the known constraint behind each of the update
+    tracks: np.ndarray  # (MOST_CONSTRAINTS,) 1 = column of the history in use
+    history: (
+        np.ndarray
+    )  # (ticks, MOST_CONSTRAINTS) [m/s] how much planes had given way in the last ticks
     number: np.ndarray  # (1,) constraints in the set
     source: np.ndarray  # (capacity,) the constraint behind each row
     counts: np.ndarray  # (9,) see above
     times: np.ndarray  # (5,) [s] see above; the last [J]
     periods: np.ndarray  # (PERIODS,) [s] of the last updates
-    pushes: np.ndarray  # (MOST,) PUSH
+    pushes: np.ndarray  # (MOST_CONSTRAINTS,) PUSH
     push_bytes: np.ndarray  # the same memory
     kept: np.ndarray  # (nv,) contact torques of the last tick
     residual: np.ndarray  # (nv,) what an update changed in them, and is still to be let go
@@ -104,13 +102,13 @@ class Local(Struct):
 
 def update_size() -> int:
     """Bytes of an update."""
-    return 8 * HEAD + MOST * CONSTRAINT.itemsize
+    return 8 * HEAD + MOST_CONSTRAINTS * CONSTRAINT.itemsize
 
 
 def state_size(model: Any, pushes: bool) -> int:
     """Bytes of a state of the proxy: time, qpos, qvel, impulses of contacts, and the pushes."""
     plain = 8 * (1 + model.nq + 2 * model.nv)
-    return plain + MOST * PUSH.itemsize if pushes else plain
+    return plain + MOST_CONSTRAINTS * PUSH.itemsize if pushes else plain
 
 
 def history_ticks(local: Any, rate: float) -> int:
@@ -128,17 +126,17 @@ def update_views(memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray, ticks: int = 1) -> Local:
     """An empty set, whose updates lie in the *buffers* of a slot, and are at most *ticks* old."""
     heads, incomings = update_views(buffers)
-    pushes = np.zeros(MOST, PUSH)
+    pushes = np.zeros(MOST_CONSTRAINTS, PUSH)
     local = Local(
         heads=heads,
         incomings=incomings,
         head=np.zeros(HEAD),
-        held=np.zeros(MOST, HELD),
-        before=np.zeros(MOST, HELD),
-        taken=np.zeros(MOST, np.int64),
-        match=np.zeros(MOST, np.int64),
-        tracks=np.zeros(MOST, np.int64),
-        history=np.zeros((ticks, MOST)),
+        held=np.zeros(MOST_CONSTRAINTS, HELD),
+        before=np.zeros(MOST_CONSTRAINTS, HELD),
+        taken=np.zeros(MOST_CONSTRAINTS, np.int64),
+        match=np.zeros(MOST_CONSTRAINTS, np.int64),
+        tracks=np.zeros(MOST_CONSTRAINTS, np.int64),
+        history=np.zeros((ticks, MOST_CONSTRAINTS)),
         number=np.zeros(1, np.int64),
         source=np.zeros(capacity, np.int64),
         counts=np.zeros(9, np.int64),

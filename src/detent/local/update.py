@@ -5,22 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from detent.errors import EngineError
+from detent.local.constants import FARTHEST, MOST_CONSTRAINTS, MOST_PROPERTIES, OPPOSED
 from detent.local.model import LocalModel
 from detent.local.records import (
     COUNT,
     DROPPED,
     HEALTH,
-    MOST,
     NEAR,
     SEQUENCE,
     TIME,
     update_size,
     update_views,
 )
-
-FARTHEST = 1e6  # [m]
-MOST_PROPERTIES = {"stiffness": 1e9, "damping": 1e9, "restitution": 1.0, "friction": 1e3}
-OPPOSED = 0.2  # a mean normal shorter than this is none: its members look at each other
 
 
 def pack_update(
@@ -47,7 +43,7 @@ def pack_update(
     chosen = chosen[np.argsort(chosen["separation"], kind="stable")]
     memory = np.zeros(update_size(), np.uint8)
     head, out = update_views(memory)
-    kept = chosen[:MOST]
+    kept = chosen[:MOST_CONSTRAINTS]
     head[[SEQUENCE, TIME, COUNT]] = sequence, time, len(kept)
     head[[DROPPED, HEALTH]] = len(chosen) - len(kept), health
     for name in NEAR.names or ():

@@ -5,14 +5,13 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from detent.kernels.constants import CONTACT_MEMORY
 from detent.kernels.impact_friction import FrictionWork, friction_work
 from detent.kernels.inertia import make_inertia
 from detent.kernels.mapping import mapping_work
-from detent.kernels.shaping import shaping_memory
-from detent.local.records import MEMORY
-from detent.servo.records import MAX_DELAY, Block, Clock, Device, Motion, Rows
-
-HISTOGRAM_BINS = 4096  # [µs] of the loop's statistics
+from detent.kernels.ringing import ring_memory
+from detent.servo.constants import HISTOGRAM_BINS
+from detent.servo.structs import Block, Clock, Device, Lead, Motion, Rows
 
 
 def make_arrays(
@@ -25,7 +24,7 @@ def make_arrays(
         * (
             nv * (3 * nv + 2 * model.nM + 8 * cap + 4 * hits + 64)
             + model.ntendon
-            + (64 + 2 * MEMORY) * cap
+            + (64 + 2 * CONTACT_MEMORY) * cap
             + 2**17
         )
     )
@@ -33,26 +32,29 @@ def make_arrays(
     whole = np.int64
     layout = model.M_rownnz, model.M_rowadr, model.M_colind
     motion = Motion(
-        M=a(len(model.M_colind)), drag=a(nv), bond=a(nv + model.ntendon), rank_one=a((2, nv)),
+        M=a(len(model.M_colind)), dry_damping=a(nv), bond=a(nv + model.ntendon),
+        rank_one=a((2, nv)),
         inertia=make_inertia(*layout, closures), damped=make_inertia(*layout, closures),
         torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
         after=a(nv), scratch=a(nv), white=a(nv), load=a((2, nv, nv)), spun=a(3), jac=a((6, nv)),
         jac_white=a((6, nv)), jac_rate=a((6, nv)),
-        vector3=a((3, 3)), twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
+        twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
         mapping=mapping_work(), rank=a(2, whole), error=a((2, 6)),
-        reaction=a(nv), bias=a(6), hand6=a((6, 6)),
-        point=a(3), start=a(7),
+        reaction=a(nv), bias=a(6), on_tool=a(6), on_device=a(6), pushed=a(6), mapped=a(6),
+        part=a(6), other=a(6), point=a(3), start=a(7),
     )  # fmt: skip
     motion.rank[0] = -1  # none yet
     rows = Rows(
-        tally=a(5, whole), impact=a(2), jac=a((cap, nv)), white=a((cap, nv)), separation=a(cap),
+        count=a(1, whole), dropped=a(1, whole), bounded=a(1, whole), struck=a(1, whole),
+        hits=a(1, whole), impact=a(2), jac=a((cap, nv)), white=a((cap, nv)), separation=a(cap),
         velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), friction=a(cap),
         force=a(cap),
         carry=a((cap, 3)), rub=a((cap, 3)), slide=a((cap, 3)), rubbing=a(cap, whole),
-        tangent=a((cap, nv)), pressing=a(cap), memory=a((cap, MEMORY)), local=a((cap, 2, 3)),
+        tangent=a((cap, nv)), pressing=a(cap), memory=a((cap, CONTACT_MEMORY)),
+        local=a((cap, 2, 3)),
         old_count=a(1, whole), old_row=a(cap, whole), old_taken=a(cap, whole),
         old_geom=a((cap, 2), whole), old_local=a((cap, 2, 3)), old_normal=a((cap, 3)),
-        old_memory=a((cap, MEMORY)), recalled=a(cap, whole),
+        old_memory=a((cap, CONTACT_MEMORY)), recalled=a(cap, whole),
         worst=a(3), worst_geom=a(2, whole), bound=a(cap), joined=a(cap, whole),
         geom=a((cap, 2), whole), body=a((cap, 2), whole), tree=a((cap, 2), whole),
         normal=a((cap, 3)), point=a((cap, 3)), hit_row=a(hits, whole), hit_jac=a((hits, nv)),
@@ -70,14 +72,21 @@ def make_arrays(
 
 
 def make_device() -> Device:
-    """A device that is nowhere yet."""
+    """A device of no mass that cannot move."""
     a, whole = np.zeros, np.int64
     return Device(
-        position=a(3), seen=a(3), quaternion=a(4), twist=a(6), mass=a((6, 6)), mobility=a((6, 6)),
-        mask=a(6), axes=a(6, whole), dimension=a(1, whole), packed=a((2, 6, 6)), topology=a(6),
-        acceleration=a(6), mean=a(6), wrench=a(6), raw=a(6), filtered=a(6), hand=a(6),
-        environment=a(6), felt=a(6), resonance=shaping_memory(6), resonating=a(1, whole),
-        lag=a(6), delayed=a((MAX_DELAY + 1, 6)),
+        mass=a((6, 6)), mobility=a((6, 6)), mask=a(6), axes=a(6, whole), dimension=a(1, whole),
+        packed=a((2, 6, 6)), topology=a(6), environment=a(6), felt=a(6), ring_memory=ring_memory(6),
+        ringing=a(1, whole), lag=a(6), raw=a(6), filtered=a(6), altered=a(1, whole),
+    )  # fmt: skip
+
+
+def make_lead() -> Lead:
+    """A reference that nobody follows."""
+    a = np.zeros
+    return Lead(
+        gains=a((3, 6, 6)), senses=a(1, np.int64), reference=a(7), twist=a(6), feedforward=a(6),
+        error=a((2, 6)), sum=a(6), feedback=a(6), sensed=a(6),
     )  # fmt: skip
 
 

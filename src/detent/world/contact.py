@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from detent.checks import flag, fraction, instance, not_negative, one_of
 from detent.errors import ParameterError
-from detent.kernels.shaping import MATERIALS
+from detent.kernels.ringing import MATERIALS
 from detent.world.friction import NO_FRICTION, Friction
 from detent.world.wall import PLAIN_WALL, Wall
 
@@ -43,7 +43,7 @@ class Contact:
 
     ``material`` is how a collision feels: None, an impulse within one step (TH 4.45), or the
     same momentum as the decaying vibration of a tapped ``"rubber"``, ``"wood"`` or ``"metal"``
-    (B7, `detent.kernels.shaping`), within the device's limits. Bodies do not move by it.
+    (B7, `detent.kernels.ringing`), within the device's limits. Bodies do not move by it.
     """
 
     stiffness: float = 4_000.0  # [N/m]

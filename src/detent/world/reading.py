@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-MEMORY = 1 << 30  # [bytes] that loading may take
-SPACE = 8 * MEMORY  # [bytes] that it may ask for
+MOST_MEMORY = 1 << 30  # [bytes] that loading may take
+SPACE = 8 * MOST_MEMORY  # [bytes] that it may ask for
 LOADED = "loaded"
 PARENTS = 2  # folders above a URDF in which its package may begin
 _ALLOW = "allow_outside=True (--allow-outside) permits it"
@@ -200,7 +200,7 @@ def _bound_memory() -> None:
     import resource
 
     # What is asked for may be more than what is used, which the parent watches where it can.
-    space = SPACE if os.path.exists("/proc/self/statm") else MEMORY
+    space = SPACE if os.path.exists("/proc/self/statm") else MOST_MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from detent.world.reading import LOADED, MEMORY, Refused
+from detent.world.reading import LOADED, MOST_MEMORY, Refused
 
 CHILD = Path(__file__).with_name("reading.py")
 PATIENCE = 4.5  # [s]
@@ -65,8 +65,8 @@ def _watch(child: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             if time.monotonic() > end:
                 raise Refused(f"it takes longer than {PATIENCE:g} s to load; {_TRUST}") from None
-        if _resident(child.pid) > MEMORY - _MARGIN:
-            raise Refused(f"it needs more than {MEMORY >> 30} GiB of memory to load; {_TRUST}")
+        if _resident(child.pid) > MOST_MEMORY - _MARGIN:
+            raise Refused(f"it needs more than {MOST_MEMORY >> 30} GiB of memory to load; {_TRUST}")
 
 
 def _resident(pid: int) -> int:
@@ -86,5 +86,6 @@ def _judge(code: int, said: str) -> None:
         raise Refused(f"it crashes MuJoCo's loader (signal {-code})")
     why = lines[-1] if lines else f"MuJoCo's loader ends with {code}"
     if "allocate" in why:
-        why += f": it asks for more than a scene may take ({MEMORY >> 30} GiB of memory); {_TRUST}"
+        most = f"{MOST_MEMORY >> 30} GiB of memory"
+        why += f": it asks for more than a scene may take ({most}); {_TRUST}"
     raise Refused(why)

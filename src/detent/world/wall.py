@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from detent.checks import not_negative, one_of
 from detent.errors import ParameterError
+from detent.kernels.constants import MOST_BLOCKS
 from detent.kernels.walls import WALLS
-
-MOST_BLOCKS = 16
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,37 @@
+"""What this machine can promise."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+
+import mujoco
+import numba
+import numpy as np
+
+from detent.cli.warm import is_compiled
+from detent.kernels.jit import compiled_cache
+from detent.servo.loop.baseline import sleep_lateness
+from detent.servo.loop.clock import Promises
+
+
+def examine() -> dict[str, str]:
+    """Findings in words."""
+    promises = Promises()
+    promises.take(realtime=True)
+    held = str(promises)
+    late = sleep_lateness(4000.0, 2.0) / 1e3
+    promises.release()
+    p50, p99 = np.percentile(late, [50, 99])
+    return {
+        "processor": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
+        "libraries": f"MuJoCo {mujoco.mj_versionString()}, Numba {numba.__version__}, "
+        f"NumPy {np.__version__}, Python {platform.python_version()}",
+        "compiled servo": f"{'ready' if is_compiled() else 'not yet'} in {compiled_cache()}",
+        "the servo may have": held,
+        "timer at 4 kHz": f"late by {p50:.0f} µs (half), {p99:.0f} µs (99 %), "
+        f"{late.max():.0f} µs (worst)",
+        "cyclictest": shutil.which("cyclictest") or "not installed (Debian: rt-tests)",
+        "browser": shutil.which("chromium") or shutil.which("google-chrome") or "none found",
+    }

@@ -1,0 +1,35 @@
+"""Tolerances and capacities of the servo, each with its unit and reason."""
+
+from __future__ import annotations
+
+import math
+
+SAME = 1e-9  # [m, -] two contacts are copies if row and separation agree to this
+LEVER = 1e-9  # [m, -] a row that moves its bodies by less than this moves nothing
+TOUCH = 1e-9  # [m] a rigid contact this near is touching
+NO_IMPULSE = -0.99  # [-] a restitution below which a contact takes no part in collisions
+TRACE = 1e-9  # [m] of depth, so that contacts of no depth share evenly
+TURNED = math.cos(math.radians(20.0))  # [-] a normal that turned more is another contact's
+STILL = 1e-6  # [m] no two contacts of a pair are as near to each other
+SEAM_STEP = 1e-5  # [m] how far outside a face the seam test looks
+SEAM_ROUNDS = 3  # how often each neighbour is asked
+SEAM_TOLERANCE = 1e-6  # [m] two faces this close to one plane are one surface
+REACTIVATIONS = 3  # how often contacts may join a collision that is being resolved
+APPROACH = 1e-12  # [m/s] slower than this nothing approaches
+
+# [rad] in a step, of a hinge that may come to gimbal lock: Coriolis terms are explicit, and
+# at 0.5 they were seen to feed a spinning rod energy without end, at 0.1 less than 3 %
+MOST_TURN = 0.1
+GIMBAL_SWEEPS = 3  # slowing one hinge may hasten its neighbour
+LEAST_MOBILITY = 0.01  # of the largest: constrained directions get a finite inertia by it
+STOPPING = 4.0  # steps within which friction may stop a joint, with its descendants free
+STICK_HINGE, STICK_SLIDE = 1e-4, 1e-5  # [rad, m] by which dry friction gives before it slips
+FEW_PAIRS = 64  # of geoms of two bodies, which are tested one by one
+RIGID_GAP = 0.005  # [m] how near a contact must be for rigid time stepping to see it coming
+LEAST_ROOM = 0.25  # of the cap: a ring does not wait for ever beside a force that lasts
+MOST_APART = 0.5  # [rad] between the linkage and where the device would have it
+CREEP_BACK = 0.005  # [m/s] at which a movable plane returns to its object: nobody is thrown by that
+HISTOGRAM_BINS = 4096  # [µs] of the loop's statistics
+SPIN_NS = 60_000  # [ns] how long before a deadline the loop stops sleeping
+VIEW_HZ = 120.0  # [Hz] at which the servo shows itself: twice what a page draws
+KEEP_SECONDS = 10.0  # [s] of rows that a live session keeps for its readers

@@ -1,0 +1,92 @@
+"""Normal forces of resting contacts: penalty, or a wall with a history (TH 4.4-4.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detent.kernels.constants import MEMORY_STRUCK, MEMORY_WALL, MEMORY_ZERO
+from detent.kernels.contact import penalty_force
+from detent.kernels.jit import kernel
+from detent.kernels.vectors import dot
+from detent.kernels.walls import wall_force
+from detent.servo.contact.gains import bound_gains, share_gains
+from detent.servo.contact.groups import row_group
+from detent.servo.structs import COLLIDING, Motion, Rows, Scene
+
+
+@kernel
+def add_row_torque(rows: Rows, r: int, force: float, nv: int, out: np.ndarray) -> None:
+    """out += Jᵀ force."""
+    for j in range(nv):
+        out[j] += rows.jac[r, j] * force
+
+
+@kernel
+def rezeroed(rows: Rows, r: int, colliding: bool) -> float:
+    """The separation from where the last collision of this contact ended (errata E9).
+
+    The spring starts unloaded there, and its zero returns with the body (as TH 6.4-6.5).
+    """
+    memory = rows.memory[r]
+    s = rows.separation[r]
+    if colliding:
+        memory[MEMORY_STRUCK] = 1.0
+    elif memory[MEMORY_STRUCK] != 0.0:
+        memory[MEMORY_STRUCK] = 0.0
+        memory[MEMORY_ZERO] = s
+    if s > memory[MEMORY_ZERO]:
+        memory[MEMORY_ZERO] = min(s, 0.0)
+    return s - memory[MEMORY_ZERO]
+
+
+@kernel
+def braked_mass(sc: Scene, rows: Rows, r: int) -> float:
+    """What a braking pulse of row r must stop [kg], if all contacts of this tick brake alike."""
+    mobility = 0.0
+    for i in range(rows.count[0]):
+        first = rows.memory[i, MEMORY_WALL] == 0.0 and rows.velocity[i] < 0.0
+        if i == r or (first and rows.geom[i, 0] >= 0):
+            mobility += dot(rows.white[i], rows.white[r], sc.nv)
+    return 1.0 / mobility if mobility > 0.0 else 0.0
+
+
+@kernel
+def normal_force(sc: Scene, rows: Rows, r: int, s: float, p: np.ndarray) -> float:
+    """The force of a resting row: penalty, or a wall with a history."""
+    stiffness, damping = rows.stiffness[r], rows.damping[r]
+    if p["wall"][0] == 0 or rows.geom[r, 0] < 0:
+        return penalty_force(s, rows.velocity[r], stiffness, damping, p["clamp"][0])
+    return wall_force(
+        p["wall"][0],
+        s,
+        rows.velocity[r],
+        stiffness,
+        damping,
+        p["step"][0],
+        braked_mass(sc, rows, r),
+        p["wall_integral"][0],
+        rows.restitution[r],
+        p["wall_blocks"][0],
+        p["wall_breakaway"][0],
+        p["clamp"][0],
+        rows.memory[r, MEMORY_WALL:],
+    )
+
+
+@kernel
+def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
+    """Normal forces of all touching rows, except of groups that are colliding (TH 4.5)."""
+    if p["resultant"][0] != 0:
+        share_gains(rows)
+    bound_gains(sc, mo, rows, p["step"][0])
+    for r in range(rows.count[0]):
+        rows.force[r] = 0.0
+        if rows.separation[r] > 0.0:
+            continue
+        colliding = rows.group_state[row_group(rows, r)] == COLLIDING
+        s = rows.separation[r]
+        if p["rezero"][0] != 0:
+            s = rezeroed(rows, r, colliding)
+        if not colliding:
+            rows.force[r] = rows.trust[0] * normal_force(sc, rows, r, s, p)
+            add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)

@@ -1,0 +1,245 @@
+"""Friction at resting contacts: from normal forces to torques (TH 4.4, 4.6)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.constants import MEMORY_FRICTION, MEMORY_WALL
+from detent.kernels.friction import (
+    CLASSICAL,
+    RESET_INTEGRATOR,
+    SYMMETRIC,
+    Vector,
+    bond_travel,
+    carry_bond,
+    most_friction,
+    other_bond,
+    reset_integrator,
+    stick_damping,
+)
+from detent.kernels.inertia import whiten_rows
+from detent.kernels.jit import kernel
+from detent.kernels.vectors import clear_vector, dot
+from detent.local.records import ACTIVE
+from detent.servo.contact.rows import add_relative_row
+from detent.servo.structs import Motion, Rows, Scene, Servo
+from detent.servo.world.axes import add_wrench
+
+
+@kernel
+def sliding_velocity(sc: Scene, rows: Rows, r: int, carried: bool) -> Vector:
+    r"""The relative velocity at the contact of row r, without its normal part.
+
+    .. math:: v = \Delta (v_c + \omega \times r), \qquad v_t = v - (n^T v) n
+
+    From MuJoCo's spatial velocities of the bodies, about the centres c of their trees, and that
+    of the plane of a local constraint.
+    """
+    point, normal, centre, twist = rows.point, rows.normal, sc.subtree_com, sc.cvel
+    x, y, z = 0.0, 0.0, 0.0
+    if carried:
+        x, y, z = -rows.carry[r, 0], -rows.carry[r, 1], -rows.carry[r, 2]
+    for side in range(2):
+        body = rows.body[r, side]
+        if body < 0:
+            continue
+        root, sign = sc.body_root[body], 1.0 if side == 1 else -1.0
+        rx, ry = point[r, 0] - centre[root, 0], point[r, 1] - centre[root, 1]
+        rz = point[r, 2] - centre[root, 2]
+        x += sign * (twist[body, 3] + twist[body, 1] * rz - twist[body, 2] * ry)
+        y += sign * (twist[body, 4] + twist[body, 2] * rx - twist[body, 0] * rz)
+        z += sign * (twist[body, 5] + twist[body, 0] * ry - twist[body, 1] * rx)
+    nx, ny, nz = normal[r, 0], normal[r, 1], normal[r, 2]
+    along = nx * x + ny * y + nz * z
+    return x - along * nx, y - along * ny, z - along * nz
+
+
+@kernel
+def sliding_direction(rows: Rows, r: int, velocity: Vector) -> tuple[Vector, float]:
+    """A tangent and its square: along the sliding, else along the bond, else any."""
+    memory = rows.memory
+    x, y, z = velocity
+    size = x * x + y * y + z * z
+    if size < 1e-16:
+        x, y = memory[r, MEMORY_FRICTION], memory[r, MEMORY_FRICTION + 1]
+        z = memory[r, MEMORY_FRICTION + 2]
+        size = x * x + y * y + z * z
+    if size < 1e-24:
+        n = rows.normal
+        return any_tangent(n[r, 0], n[r, 1], n[r, 2]), 1.0
+    return (x, y, z), size
+
+
+@kernel
+def any_tangent(x: float, y: float, z: float) -> Vector:
+    """The unit tangent of a normal along the axis that is least along the normal."""
+    if abs(x) <= abs(y) and abs(x) <= abs(z):
+        scale = 1.0 / math.sqrt(y * y + z * z)
+        return scale * (1.0 - x * x), -scale * x * y, -scale * x * z
+    if abs(y) <= abs(z):
+        scale = 1.0 / math.sqrt(x * x + z * z)
+        return -scale * y * x, scale * (1.0 - y * y), -scale * y * z
+    scale = 1.0 / math.sqrt(x * x + y * y)
+    return -scale * z * x, -scale * z * y, scale * (1.0 - z * z)
+
+
+@kernel
+def let_go(rows: Rows, r: int) -> None:
+    """Row r does not rub: no force, and no bond."""
+    rub, memory = rows.rub, rows.memory
+    for k in range(3):
+        rub[r, k] = 0.0
+    for k in range(MEMORY_FRICTION, MEMORY_WALL):
+        memory[r, k] = 0.0
+
+
+@kernel
+def find_rubbing(sc: Scene, rows: Rows, carried: bool) -> int:
+    """Contacts that are pressed, with their sliding velocities; how many there are."""
+    count, force, friction, rubbing, slide = 0, rows.force, rows.friction, rows.rubbing, rows.slide
+    for r in range(rows.count[0]):
+        if force[r] <= 0.0 or friction[r] <= 0.0:
+            let_go(rows, r)
+            continue
+        slide[r, 0], slide[r, 1], slide[r, 2] = sliding_velocity(sc, rows, r, carried)
+        rubbing[count] = r
+        count += 1
+    return count
+
+
+@kernel
+def held_mobility(mo: Motion, point: np.ndarray, r: int, t: Vector) -> float:
+    r"""Acceleration of the held body's point along t, per force along it.
+
+    .. math:: w^T \Lambda_h^{-1} w, \qquad w = (t, (p - h) \times t)
+    """
+    A, (x, y, z) = mo.mobility, t
+    rx, ry = point[r, 0] - mo.point[0], point[r, 1] - mo.point[1]
+    rz = point[r, 2] - mo.point[2]
+    mx, my, mz = 2.0 * (ry * z - rz * y), 2.0 * (rz * x - rx * z), 2.0 * (rx * y - ry * x)
+    fx = A[0, 0] * x + A[0, 1] * y + A[0, 2] * z + A[0, 3] * mx + A[0, 4] * my + A[0, 5] * mz
+    fy = A[1, 0] * x + A[1, 1] * y + A[1, 2] * z + A[1, 3] * mx + A[1, 4] * my + A[1, 5] * mz
+    fz = A[2, 0] * x + A[2, 1] * y + A[2, 2] * z + A[2, 3] * mx + A[2, 4] * my + A[2, 5] * mz
+    turned = mx * (A[3, 3] * mx + A[3, 4] * my + A[3, 5] * mz)
+    turned += my * (A[4, 3] * mx + A[4, 4] * my + A[4, 5] * mz)
+    turned += mz * (A[5, 3] * mx + A[5, 4] * my + A[5, 5] * mz)
+    return x * fx + y * fy + z * fz + 0.25 * turned
+
+
+@kernel
+def rubbing_load(sc: Scene, mo: Motion, rows: Rows, count: int) -> float:
+    """Σ f_n G_tt along the sliding: what bonds put on the bodies, per stiffness over f_n.
+
+    Most contacts are those of the held body, whose mobility is known.
+    """
+    load, others, body = 0.0, 0, rows.body
+    tangent, pressing, slide, held = rows.tangent, rows.pressing, rows.slide, sc.held_body
+    for i in range(count):
+        r = rows.rubbing[i]
+        v = (slide[r, 0], slide[r, 1], slide[r, 2])
+        direction, size = sliding_direction(rows, r, v)
+        pressed = rows.force[r] / size
+        if min(body[r, 0], body[r, 1]) < 0 and max(body[r, 0], body[r, 1]) == held:
+            load += pressed * held_mobility(mo, rows.point, r, direction)
+            continue
+        clear_vector(tangent[others])
+        add_relative_row(sc, rows, r, direction, tangent[others])
+        pressing[others] = pressed
+        others += 1
+    whiten_rows(mo.inertia, others, tangent)
+    for i in range(others):
+        load += pressing[i] * dot(tangent[i], tangent[i], sc.nv)
+    return load
+
+
+@kernel
+def rub_contacts(rows: Rows, count: int, load: float, p: np.ndarray) -> None:
+    """rows.rub = the friction forces of the contacts on their second bodies."""
+    law, literal, step = p["friction"][0], p["friction_literal"][0], p["step"][0]
+    static, breakaway = p["friction_static"][0], p["friction_breakaway"][0]
+    damping, slow = p["friction_damping"][0], p["friction_dead_band"][0]
+    ratio = p["friction_kinetic"][0] / static if static > 0.0 else 1.0
+    friction, slide, force, normal = rows.friction, rows.slide, rows.force, rows.normal
+    rubbing, memory, out = rows.rubbing, rows.memory, rows.rub
+    default, most = law == RESET_INTEGRATOR and literal == SYMMETRIC, most_friction(law, 1.0, ratio)
+    travel, share, last, m = 0.0, 0.0, -1.0, MEMORY_FRICTION
+    for i in range(count):
+        r = rubbing[i]
+        mu, f = friction[r], force[r]
+        if mu != last:  # mostly all contacts have one
+            last, (travel, free) = mu, bond_travel(law, load, step, mu, ratio * mu, breakaway)
+            if not free and law != CLASSICAL:  # which has no bond
+                note_loosened(rows, step / (travel * breakaway))
+            share = stick_damping(damping, ratio * mu * travel / step, load, 1.0, step)
+        beta = share * f if damping < 0.0 else stick_damping(damping, 0.0, load, f, step)
+        limit, slips, before = most * mu * f, memory[r, m + 3], memory[r, m + 4]
+        v, n = (slide[r, 0], slide[r, 1], slide[r, 2]), (normal[r, 0], normal[r, 1], normal[r, 2])
+        u = (memory[r, m], memory[r, m + 1], memory[r, m + 2])
+        u = carry_bond(law, n, limit, u, slips, before)
+        if default:
+            u, slips, drag = reset_integrator(
+                v, ratio * mu * f, limit, beta, slow, travel, u, slips
+            )
+        else:
+            u, slips, drag = other_bond(
+                law, v, ratio * mu * f, limit, beta, slow, travel, load * step / f, u, slips, before
+            )
+        memory[r, m], memory[r, m + 1], memory[r, m + 2] = u
+        memory[r, m + 3], memory[r, m + 4] = slips, limit
+        out[r, 0], out[r, 1], out[r, 2] = drag
+
+
+@kernel
+def note_loosened(rows: Rows, times: float) -> None:
+    """A bond was made longer than asked for, because the step cannot hold a stiffer one."""
+    rows.loosened[0] = max(rows.loosened[0], times)
+    rows.loosened[1] += 1.0
+
+
+@kernel
+def add_rubbing(sc: Scene, rows: Rows, count: int, side: int, out: np.ndarray) -> None:
+    """out += the torques of the friction forces on the bodies of one side.
+
+    Contacts of one body mostly follow each other: their wrench is summed up first.
+    """
+    rubbing, bodies, point, rub = rows.rubbing, rows.body, rows.point, rows.rub
+    centre, sign, body, root = sc.subtree_com, 1.0 if side == 1 else -1.0, -1, 0
+    mx, my, mz, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(count):
+        r = rubbing[i]
+        if bodies[r, side] < 0:
+            continue
+        if bodies[r, side] != body:
+            if body >= 0:
+                add_wrench(sc, body, (mx, my, mz), (x, y, z), out)
+            body = bodies[r, side]
+            root = sc.body_root[body]
+            mx, my, mz, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        fx, fy, fz = sign * rub[r, 0], sign * rub[r, 1], sign * rub[r, 2]
+        rx, ry = point[r, 0] - centre[root, 0], point[r, 1] - centre[root, 1]
+        rz = point[r, 2] - centre[root, 2]
+        mx, my, mz = mx + ry * fz - rz * fy, my + rz * fx - rx * fz, mz + rx * fy - ry * fx
+        x, y, z = x + fx, y + fy, z + fz
+    if body >= 0:
+        add_wrench(sc, body, (mx, my, mz), (x, y, z), out)
+
+
+@kernel
+def rub(s: Servo) -> None:
+    """Stage: friction forces of all resting contacts into mo.penalty.
+
+    The gains of the bond are bounded by what the step can hold, with the load of all contacts:
+    each is as stiff as its normal force says.
+    """
+    sc, mo, rows = s.scene, s.motion, s.rows
+    count = find_rubbing(sc, rows, s.local.counts[ACTIVE] != 0)
+    load = rubbing_load(sc, mo, rows, count)
+    if load <= 0.0 or s.parameters["friction_kinetic"][0] <= 0.0:  # loops hold all, or it is ice
+        for i in range(count):
+            let_go(rows, rows.rubbing[i])
+        return
+    rub_contacts(rows, count, load, s.parameters)
+    for side in range(2):
+        add_rubbing(sc, rows, count, side, mo.penalty)

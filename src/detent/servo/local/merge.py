@@ -1,0 +1,281 @@
+"""Merging an update into the local model, without a jump of penetration (TH 6.2, errata E11)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.jit import kernel
+from detent.kernels.local import coherence_thresholds, merged_separation, plane_separation
+from detent.kernels.vectors import copy_vector
+from detent.local.constants import MOST_CONSTRAINTS
+from detent.local.records import (
+    ARRIVED,
+    COUNT,
+    DROPPED,
+    HEALTH,
+    HEALTHY,
+    LOADED,
+    LOST,
+    MEAN_PERIOD,
+    NEWEST,
+    REJECTED,
+    SEEN,
+    SERIALS,
+    TIME,
+    Local,
+)
+from detent.servo.constants import CREEP_BACK
+from detent.servo.structs import Scene
+
+NONE, UNSOUND = -1, -2
+
+
+@kernel
+def present_separation(sc: Scene, lo: Local, i: int, step: float) -> float:
+    """Separation of the proxy, whose deformation is taken back as far as nobody feels it."""
+    held = lo.held
+    link = held["link"][i]
+    s = plane_separation(
+        sc.xpos[link], sc.xmat[link], held["point"][i], held["place"][i], held["normal"][i]
+    )
+    s -= held["shift"][i]
+    offset, change = held["offset"][i], held["relax"][i] * step
+    if change > 0.0:
+        offset = max(offset - change, 0.0) if offset > 0.0 else min(offset + change, 0.0)
+    if offset > 0.0 and s + offset > 0.0:  # inactive: the proxy expands (TH 6.2.2)
+        offset = max(-s, 0.0)
+    held["offset"][i], held["separation"][i] = offset, s + offset
+    return s + offset
+
+
+@kernel
+def is_sound(item: np.ndarray, i: int, links: int) -> bool:
+    """Whether a constraint is one: finite, of unit normal, on a link that exists."""
+    if item["link"][i] < 0 or item["link"][i] >= links:
+        return False
+    total, size = item["separation"][i] + item["drift"][i], 0.0
+    for k in range(item["give"].shape[1]):
+        total += item["give"][i, k]
+    for k in range(3):
+        size += item["normal"][i, k] ** 2
+        total += item["place"][i, k] + item["velocity"][i, k] + item["point"][i, k]
+    return math.isfinite(total) and abs(size - 1.0) < 1e-6
+
+
+@kernel
+def find_known(lo: Local, new: np.ndarray, i: int, reach: float, cosine: float) -> int:
+    """The constraint of the set that this one of the update is, or NONE (TH 6.11-6.12).
+
+    Same link, same other body, point and normal near enough; opposing normals never are.
+    """
+    old = lo.before
+    best, found = reach * reach, NONE
+    for j in range(lo.number[0]):
+        if lo.taken[j] != 0 or old["link"][j] != new["link"][i]:
+            continue
+        if old["other"][j] != new["other"][i]:
+            continue
+        apart, along = 0.0, 0.0
+        for k in range(3):
+            moved = old["place"][j, k] + old["shift"][j] * old["normal"][j, k]
+            apart += (new["place"][i, k] - moved) ** 2
+            along += new["normal"][i, k] * old["normal"][j, k]
+        if apart <= best and along >= cosine:
+            best, found = apart, j
+    return found
+
+
+@kernel
+def take_geometry(lo: Local, new: np.ndarray, i: int, r: int) -> None:
+    """held[r] ← new[i]."""
+    held = lo.held
+    held["link"][r], held["other"][r] = new["link"][i], new["other"][i]
+    for k in range(3):
+        held["place"][r, k] = new["place"][i, k]
+        held["normal"][r, k] = new["normal"][i, k]
+        held["velocity"][r, k] = new["velocity"][i, k]
+        held["point"][r, k] = new["point"][i, k]
+    held["stiffness"][r], held["damping"][r] = new["stiffness"][i], new["damping"][i]
+    held["restitution"][r], held["friction"][r] = new["restitution"][i], new["friction"][i]
+    held["group"][r], held["drift"][r] = new["group"][i], new["drift"][i]
+    for k in range(held["give"].shape[1]):
+        held["give"][r, k] = new["give"][i, k]
+
+
+@kernel
+def take_track(lo: Local, r: int, known: int) -> None:
+    """The history of a known constraint, or an empty column for a new one."""
+    held = lo.held
+    held["yielded"][r] = 0.0
+    if known != NONE:
+        held["track"][r] = lo.before["track"][known]
+        held["yielded"][r] = lo.before["yielded"][known]
+        return
+    lo.counts[SERIALS] += 1
+    for k in range(lo.tracks.shape[0]):  # the columns take turns
+        t = (lo.counts[SERIALS] + k) % lo.tracks.shape[0]
+        if lo.tracks[t] == 0:
+            lo.tracks[t] = 1
+            held["track"][r] = t
+            open_track(lo, t, held["other"][r])
+            return
+
+
+@kernel
+def open_track(lo: Local, t: int, other: int) -> None:
+    """An empty history and no pushes yet."""
+    for k in range(lo.history.shape[0]):
+        lo.history[k, t] = 0.0
+    lo.pushes["serial"][t], lo.pushes["other"][t] = lo.counts[SERIALS], other
+    for k in range(3):
+        lo.pushes["impulse"][t, k] = lo.pushes["moment"][t, k] = 0.0
+
+
+@kernel
+def move_plane(lo: Local, r: int, p: np.ndarray, tick: int, age: int) -> None:
+    r"""Where the plane is now, and how fast it moves, from what the engine saw *age* ticks ago.
+
+    .. math::
+        u(t) = n^T v - \int_{t_0}^t \textstyle\sum_j a^T a_j f_j \, dt, \qquad
+        x(t) = \int_{t_0}^t u \, dt
+
+    The sum is over the forces on the same object, 0 for kinematic constraints (TH 6.2, B4).
+    """
+    held, step, rate = lo.held, p["step"][0], 0.0
+    if p["local_moving"][0] != 0:
+        for k in range(3):
+            rate += held["normal"][r, k] * held["velocity"][r, k]
+    shift = rate * age * step
+    if p["local_inertia"][0] != 0:
+        ticks, column = lo.history.shape[0], held["track"][r]
+        past = min(age, ticks - 1)
+        first = lo.history[(tick - past) % ticks, column]
+        for k in range(past):
+            shift -= step * (lo.history[(tick - k) % ticks, column] - first)
+        rate -= held["yielded"][r] - first
+    held["rate"][r], held["shift"][r] = rate, shift
+
+
+@kernel
+def place_constraint(
+    sc: Scene, lo: Local, new: np.ndarray, i: int, r: int, p: np.ndarray, tick: int, age: int
+) -> None:
+    """The constraint i of the update as number r of the set, deformed as errata E11 says."""
+    held, known = lo.held, lo.match[i]
+    take_geometry(lo, new, i, r)
+    n, link = held["normal"][r], held["link"][r]
+    take_track(lo, r, known)
+    move_plane(lo, r, p, tick, age)
+    sigma = new["separation"][i]
+    if p["local_literal"][0] == 0:  # the tool has moved since the engine looked
+        x, turn = sc.xpos[link], sc.xmat[link]
+        sigma = plane_separation(x, turn, held["point"][r], held["place"][r], n)
+        sigma -= held["shift"][r]
+    else:
+        follow_literally(sc, lo, r, sigma)
+    before = lo.before["separation"][known] if known != NONE else 0.0
+    s = merged_separation(sigma, before, known != NONE)
+    held["relax"][r] = 0.0
+    if p["local_recovery"][0] > 0.0:  # constraint interpolation instead of deformation
+        s = before if known != NONE else max(sigma, 0.0)
+        held["relax"][r] = abs(s - sigma) / p["local_recovery"][0]
+    elif known != NONE and p["local_inertia"][0] != 0 and held["group"][r] >= 0:
+        held["relax"][r] = CREEP_BACK  # errors of the prediction must not add up
+    held["offset"][r], held["separation"][r] = s - sigma, s
+    held["late"][r] = int(sigma < 0.0 and (known == NONE or before > 0.0))
+    held["force"][r] = 0.0
+    for k in range(held["memory"].shape[1]):
+        held["memory"][r, k] = lo.before["memory"][known, k] if known != NONE else 0.0
+
+
+@kernel
+def follow_literally(sc: Scene, lo: Local, r: int, sigma: float) -> None:
+    """p = Rᵀ (c_p + σ n − x) of the proxy as it is now: TH 6.1 to the letter."""
+    held = lo.held
+    link = held["link"][r]
+    turn = sc.xmat[link]
+    for k in range(3):
+        held["point"][r, k] = 0.0
+    for i in range(3):
+        at = held["place"][r, i] + (sigma + held["shift"][r]) * held["normal"][r, i]
+        for k in range(3):
+            held["point"][r, k] += turn[3 * i + k] * (at - sc.xpos[link, i])
+
+
+@kernel
+def note_period(lo: Local) -> None:
+    """The mean time between the last five updates (TH 6.2.4)."""
+    if lo.counts[SEEN] > 0:
+        lo.periods[lo.counts[SEEN] % lo.periods.shape[0]] = lo.head[TIME] - lo.times[NEWEST]
+    lo.times[NEWEST] = lo.head[TIME]
+    lo.counts[SEEN] += 1
+    known = min(lo.counts[SEEN] - 1, lo.periods.shape[0])
+    total = 0.0
+    for k in range(known):
+        total += lo.periods[(lo.counts[SEEN] - 1 - k) % lo.periods.shape[0]]
+    lo.times[MEAN_PERIOD] = total / known if known > 0 else 0.0
+
+
+@kernel
+def spring_energy(lo: Local, stiffness: float) -> float:
+    """½ Σ K s² of the constraints that are touched [J]."""
+    total = 0.0
+    for i in range(lo.number[0]):
+        own, depth = lo.held["stiffness"][i], min(lo.held["separation"][i], 0.0)
+        total += 0.5 * (stiffness if math.isnan(own) else own) * depth * depth
+    return total
+
+
+@kernel
+def free_tracks(lo: Local) -> None:
+    """The histories of constraints that ended can be used again."""
+    for j in range(lo.number[0]):
+        if lo.taken[j] == 0:
+            lo.tracks[lo.before["track"][j]] = 0
+
+
+@kernel
+def merge_update(
+    sc: Scene, lo: Local, head: np.ndarray, new: np.ndarray, p: np.ndarray, tick: int
+) -> bool:
+    """Replace the set by that of an update; False if the update is of no use."""
+    now = tick * p["step"][0]
+    if not (head[TIME] > lo.times[NEWEST] or lo.counts[SEEN] == 0):
+        return False  # overtaken by a newer one
+    if not math.isfinite(head[TIME]) or head[HEALTH] != HEALTHY:
+        lo.counts[REJECTED] += 1
+        return False
+    copy_vector(head, lo.head)
+    note_period(lo)
+    lo.counts[ARRIVED] = tick
+    lo.counts[LOST] = int(head[DROPPED])
+    reach, cosine = coherence_thresholds(
+        lo.times[MEAN_PERIOD], p["local_speed"][0], p["local_turning"][0], p["local_angle"][0]
+    )
+    for j in range(lo.number[0]):
+        present_separation(sc, lo, j, 0.0)
+        lo.before[j] = lo.held[j]
+        lo.taken[j] = 0
+    lo.times[LOADED] = -spring_energy(lo, p["stiffness"][0])
+    count = min(int(head[COUNT]), MOST_CONSTRAINTS)
+    age = max(round((now - head[TIME]) / p["step"][0]), 0)
+    for i in range(count):
+        lo.match[i] = UNSOUND
+        if not is_sound(new, i, sc.xpos.shape[0]):
+            lo.counts[REJECTED] += 1
+            continue
+        known = find_known(lo, new, i, reach, cosine)
+        if known != NONE:
+            lo.taken[known] = 1
+        lo.match[i] = known
+    free_tracks(lo)
+    kept = 0
+    for i in range(count):
+        if lo.match[i] != UNSOUND:
+            place_constraint(sc, lo, new, i, kept, p, tick, age)
+            kept += 1
+    lo.number[0] = kept
+    lo.times[LOADED] += spring_energy(lo, p["stiffness"][0])
+    return True

@@ -1,0 +1,155 @@
+"""The first half of a tick in a local model: constraints near the tool as unilateral rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.constants import CREEP, MOST_DAMPING, MOST_STIFFNESS
+from detent.kernels.jit import kernel
+from detent.kernels.local import struck_restitution
+from detent.kernels.vectors import clear_vector, copy_vector, dot
+from detent.local.records import AGE, ARRIVED, FRESH, LOADED, ROWS, TRUST, Local
+from detent.servo.contact.groups import classify_groups, row_group
+from detent.servo.contact.identity import keeps_memory
+from detent.servo.contact.joint_limits import gather_joint_limits
+from detent.servo.contact.rows import respond
+from detent.servo.local.merge import merge_update, present_separation
+from detent.servo.local.report import shared_mobility
+from detent.servo.loop.exchange import take
+from detent.servo.parameters import IMPULSE, PENALTY
+from detent.servo.structs import COLLIDING, TICKS, Motion, Rows, Scene, Servo
+from detent.servo.world.axes import add_point_row, forget_round_off
+from detent.servo.world.sense import (
+    update_dynamics,
+    update_physics,
+)
+
+
+@kernel
+def watch_age(lo: Local, p: np.ndarray, tick: int) -> None:
+    """How old the newest update is, and how much of its constraints is still rendered."""
+    step = p["step"][0]
+    lo.times[AGE] = (tick - lo.counts[ARRIVED]) * step
+    if lo.times[AGE] > p["local_age"][0]:
+        lo.times[TRUST] = max(lo.times[TRUST] - step / p["local_decay"][0], 0.0)
+    else:
+        lo.times[TRUST] = min(lo.times[TRUST] + step / p["local_ramp"][0], 1.0)
+
+
+@kernel
+def world_value(value: float, world: float) -> float:
+    """A property of the constraint, or the world's where it has none."""
+    return world if math.isnan(value) else value
+
+
+@kernel
+def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np.ndarray) -> None:
+    """Row r ← constraint i: J = nᵀ J of the link at its point."""
+    held, link = lo.held, lo.held["link"][i]
+    lo.source[r] = i
+    turn, at = sc.xmat[link], held["point"][i]
+    for k in range(3):
+        rows.normal[r, k] = held["normal"][i, k]
+        rows.point[r, k] = sc.xpos[link, k] + (
+            turn[3 * k] * at[0] + turn[3 * k + 1] * at[1] + turn[3 * k + 2] * at[2]
+        )
+    clear_vector(rows.jac[r])
+    add_point_row(sc, link, rows.point[r], rows.normal[r], 1.0, rows.jac[r])
+    forget_round_off(rows.jac[r])
+    rows.geom[r, 0], rows.geom[r, 1] = 0, 0
+    rows.body[r, 0], rows.body[r, 1] = -1, link
+    rows.tree[r, 0], rows.tree[r, 1] = -1, sc.body_tree[link]
+    for k in range(3):
+        rows.carry[r, k] = held["velocity"][i, k] if p["local_moving"][0] != 0 else 0.0
+    rows.separation[r] = held["separation"][i]
+    rows.stiffness[r] = world_value(held["stiffness"][i], p["stiffness"][0])
+    rows.damping[r] = world_value(held["damping"][i], p["damping"][0])
+    rows.restitution[r] = world_value(held["restitution"][i], p["restitution"][0])
+    rows.friction[r] = world_value(held["friction"][i], p["friction_static"][0])
+    if keeps_memory(p):
+        copy_vector(held["memory"][i], rows.memory[r])
+
+
+@kernel
+def gather_constraints(sc: Scene, lo: Local, rows: Rows, p: np.ndarray) -> None:
+    """The constraints that are touched, as rows."""
+    r, trust = 0, lo.times[TRUST]
+    rows.trust[0] = trust
+    returns = trust < 1.0 and lo.times[AGE] <= p["local_age"][0]
+    for i in range(lo.number[0]):
+        if present_separation(sc, lo, i, p["step"][0]) > 0.0:
+            continue
+        if returns:  # springs begin unloaded, wherever the tool is by then
+            lo.held["offset"][i] -= lo.held["separation"][i]
+            lo.held["separation"][i] = 0.0
+        write_constraint_row(sc, lo, rows, i, r, p)
+        r += 1
+    rows.count[0], rows.dropped[0] = r, 0
+    lo.counts[ROWS] = r
+
+
+@kernel
+def carry_rows(sc: Scene, mo: Motion, lo: Local, rows: Rows, p: np.ndarray) -> None:
+    """Velocities relative to planes that move; what an object of finite mass can hold (B4)."""
+    step = p["step"][0]
+    for r in range(lo.counts[ROWS]):
+        i = lo.source[r]
+        rate = lo.held["rate"][i]
+        if p["local_inertia"][0] != 0 and lo.held["group"][i] >= 0:
+            mobility, behind = 0.0, 0.0  # of all that presses on the same object
+            for q in range(lo.counts[ROWS]):
+                if lo.held["group"][lo.source[q]] == lo.held["group"][i]:
+                    mobility += dot(rows.white[r], rows.white[q], sc.nv)
+                    behind += shared_mobility(lo, i, lo.source[q])
+            mobility, behind = max(mobility, 0.0), max(behind, 0.0)
+            rows.restitution[r] = struck_restitution(
+                rows.restitution[r], rows.velocity[r], rate, mobility, behind
+            )
+            both = dot(rows.white[r], rows.white[r], sc.nv) + shared_mobility(lo, i, i)
+            both = max(both, mobility + behind)
+            rows.stiffness[r] = min(rows.stiffness[r], MOST_STIFFNESS / (step * step * both))
+            rows.damping[r] = min(rows.damping[r], MOST_DAMPING / (step * both))
+        rows.velocity[r] -= rate
+
+
+@kernel
+def strike_late(lo: Local, rows: Rows, mode: int) -> None:
+    """A constraint that came too late to be crossed is a new contact all the same (TH 6.3)."""
+    for r in range(lo.counts[ROWS]):
+        i = lo.source[r]
+        if lo.held["late"][i] != 0 and rows.velocity[r] < -CREEP and mode == IMPULSE:
+            rows.group_state[row_group(rows, r)] = COLLIDING
+        lo.held["late"][i] = 0
+
+
+@kernel
+def merge(s: Servo) -> None:
+    """Stage: kinematics of this state, then the newest update, and how far it can be trusted."""
+    lo, tick = s.local, s.clock.counts[TICKS]
+    update_physics(s.scene, s.motion)
+    lo.counts[FRESH], lo.times[LOADED] = 0, 0.0
+    if take(s.updates):
+        mine = s.updates.reader[0]
+        merged = merge_update(s.scene, lo, lo.heads[mine], lo.incomings[mine], s.parameters, tick)
+        lo.counts[FRESH] = int(merged)
+    watch_age(lo, s.parameters, tick)
+
+
+@kernel
+def sense_local(s: Servo) -> None:
+    """Stage: like `sense`, with the constraints of a local model in place of contacts."""
+    sc, mo, lo, rows, p = s.scene, s.motion, s.local, s.rows, s.parameters
+    update_dynamics(s)
+    gather_constraints(sc, lo, rows, p)
+    gather_joint_limits(sc, rows, p)
+    respond(sc, mo, rows, p)
+    carry_rows(sc, mo, lo, rows, p)
+    mode = p["contact_mode"][0]
+    if lo.times[TRUST] < 1.0:
+        mode = PENALTY  # no impulses from constraints that are fading
+    for tree in range(rows.touched.shape[0]):
+        rows.touched[tree] = 1  # what an update brings has not arrived: only its path tells
+    classify_groups(sc, rows, mode, p["step"][0])
+    strike_late(lo, rows, mode)

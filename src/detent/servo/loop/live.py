@@ -1,0 +1,275 @@
+"""The servo on the wall clock: its thread, its statistics, and the ways in and out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from detent.checks import unit_quaternion, vector
+from detent.errors import ParameterError, PlatformError
+from detent.servo.compile import prepare_material
+from detent.servo.constants import KEEP_SECONDS, SPIN_NS, VIEW_HZ
+from detent.servo.loop.clock import Promises
+from detent.servo.loop.exchange import latest, publish
+from detent.servo.loop.loop import run_live
+from detent.servo.structs import SKIPS, STARTED, STOP, TICKS
+
+#: parameters that a running servo cannot change, and those that may be infinite
+FIXED = (
+    *("step", "integrator", "frozen", "contact_mode", "strategy", "shaping"),
+    *("device_force", "device_position", "tool", "hand_on_tool", "leads"),
+    *("local_moving", "local_inertia", "local_literal"),
+    *("singular", "friction", "friction_impacts", "wall", "wall_blocks"),
+)
+UNBOUNDED = ("slew", "cap", "limit", "local_slew")
+SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
+
+
+class Sink(Protocol):
+    """Where drained rows go."""
+
+    def append(self, rows: np.ndarray) -> None:
+        """Take a batch of rows."""
+        ...
+
+
+class Companion(Protocol):
+    """An engine that simulates the world beside the servo."""
+
+    def poses(self) -> np.ndarray:
+        """(nbody, 7) of the whole world."""
+        ...
+
+    def status(self) -> Any:
+        """How it is doing."""
+        ...
+
+
+class Ready(Protocol):
+    """What must stay alive beside the servo, and speaks for it."""
+
+    def said(self) -> list[str]:
+        """Notes of the start and of the run so far."""
+        ...
+
+
+class Status(NamedTuple):
+    """How the loop is doing."""
+
+    ticks: int
+    skips: int
+    lost: int  # rows overwritten before they were drained
+    rate: float  # [Hz] measured
+    lateness_p50: float  # [µs]
+    lateness_p99: float  # [µs]
+    compute_p50: float  # [µs]
+    compute_p99: float  # [µs]
+    promises: str
+
+
+class Live:
+    """A running servo. Use it through `Session.live`."""
+
+    def __init__(
+        self,
+        servo: Any,  # Servo, or MechanismServo
+        ready: Ready,
+        rate: float,
+        realtime: bool,
+        sink: Sink | None,
+        cost_ns: float,
+        engine: Companion | None = None,
+        tool_bodies: np.ndarray | None = None,
+    ) -> None:
+        self._servo, self._ready = servo, ready
+        self.rate = rate
+        self.period_ns = round(1e9 / rate)
+        self._realtime, self._sink, self._cost_ns = realtime, sink, cost_ns
+        self.promises = Promises()
+        self.engine = engine  # of a local model
+        self._tool_bodies = tool_bodies  # which of its bodies the servo's are
+        self._parameters = servo.parameters.copy()
+        self._target = servo.target.copy()
+        self._lock = threading.Lock()  # between readers of the page and of the status line
+        self._drained = 0
+        self.sink_error: Exception | None = None  # what stopped the recording, if anything
+        self._lost = 0
+        self._chunks: deque[np.ndarray] = deque()
+        self._view = np.zeros(servo.views.buffers.shape[1], np.uint8)
+        self._ended = 0
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Start the threads. Refuses a rate that this machine cannot hold."""
+        cost = self._cost_ns
+        if cost > self.period_ns:
+            raise PlatformError(
+                f"a rate of {self.rate:g} Hz leaves {self.period_ns / 1e3:.0f} µs, but ticks of "
+                f"this world take {cost / 1e3:.0f} µs here (99 %): "
+                f"at most {1e9 / cost:.0f} Hz"
+            )
+        run_live(self._servo, self.period_ns, SPIN_NS, 1, 0)  # compiled before the clock starts
+        for target in (self._drive, self._drain):
+            thread = threading.Thread(target=target, name=f"detent{target.__name__}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """Stop the loop and wait for the last rows."""
+        self._servo.clock.counts[STOP] = 1
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+
+    @property
+    def running(self) -> bool:
+        """Whether the servo is still ticking (False after a fault)."""
+        return bool(self._threads) and self._threads[0].is_alive()
+
+    def pull(self, position: Sequence[float], quaternion: Sequence[float] | None = None) -> None:
+        """Move the target of an impedance hand [m]; two numbers are x and y."""
+        place = vector("target", position, (2, 3))
+        turn = None if quaternion is None else unit_quaternion("target", quaternion)
+        with self._lock:
+            self._target[: place.size] = place
+            if turn is not None:
+                self._target[3:] = turn
+            publish(self._servo.targets, self._target.view(np.uint8))
+
+    def command(self, parameters: np.ndarray) -> None:
+        """Replace the parameters at the start of the next tick.
+
+        Numbers may change, laws may not: the stages of others are not compiled. The material
+        is an exception: its stage is small, and compiled here when it is first asked for.
+        """
+        for name in parameters.dtype.names or ():
+            new, old = parameters[name], self._parameters[name]
+            if name in FIXED and not np.array_equal(new, old):
+                raise ParameterError(
+                    name, new.tolist(), f"what the session began with, {old.tolist()}"
+                )
+            if name not in UNBOUNDED and not np.isfinite(new).all():
+                raise ParameterError(name, new.tolist(), "finite")
+            if name not in SIGNED and (new < 0).any():
+                raise ParameterError(name, new.tolist(), "not negative")
+        if parameters["material"][0] != 0:
+            prepare_material(self._servo)
+        with self._lock:
+            self._parameters[:] = parameters
+            publish(self._servo.commands, self._parameters.view(np.uint8))
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """A copy of the parameters that were sent last."""
+        with self._lock:
+            return self._parameters.copy()
+
+    def view(self) -> tuple[np.ndarray, np.ndarray]:
+        """The newest poses of all bodies (n, 7) and the newest row."""
+        with self._lock:
+            latest(self._servo.views, self._view)
+            size = self._servo.pose_bytes.shape[0]
+            poses = self._view[:size].view(np.float64).reshape(-1, 7).copy()
+            row = self._view[size:].copy().view(self._servo.ring.dtype)[0]
+        if self.engine is not None:
+            whole = self.engine.poses()
+            whole[self._tool_bodies] = poses
+            poses = whole
+        return poses, row
+
+    def recent(self, seconds: float = KEEP_SECONDS) -> np.ndarray:
+        """The rows of the last *seconds*; a short look copies little."""
+        wanted, chunks = round(seconds * self.rate), [np.zeros(0, self._servo.ring.dtype)]
+        with self._lock:
+            for chunk in reversed(self._chunks):
+                if wanted <= 0:
+                    break
+                chunks.append(chunk[-wanted:])
+                wanted -= len(chunk)
+        return np.concatenate(chunks[::-1])
+
+    def configuration(self) -> tuple[np.ndarray, np.ndarray]:
+        """qpos and qvel where the servo stopped."""
+        return self._servo.scene.qpos.copy(), self._servo.scene.qvel.copy()
+
+    def histogram(self) -> np.ndarray:
+        """Ticks per microsecond of lateness."""
+        return self._servo.clock.lateness.copy()
+
+    def status(self) -> Status:
+        """Counts and percentiles since the start."""
+        ck = self._servo.clock
+        now = self._ended or time.monotonic_ns()
+        seconds = max(1e-9 * (now - int(ck.counts[STARTED])), 1e-9)
+        ticks = int(ck.counts[TICKS])
+        return Status(
+            ticks,
+            int(ck.counts[SKIPS]),
+            self._lost,
+            ticks / seconds,
+            percentile(ck.lateness, 0.5),
+            percentile(ck.lateness, 0.99),
+            percentile(ck.compute, 0.5),
+            percentile(ck.compute, 0.99),
+            str(self.promises),
+        )
+
+    def notes(self) -> list[str]:
+        """Where the step bounds something and from which rate on it would not, and warnings."""
+        trouble = "" if self.engine is None else self.engine.status().trouble
+        return self._ready.said() + ([f"the engine said: {trouble}"] if trouble else [])
+
+    def _drive(self) -> None:
+        self.promises.take(self._realtime)
+        try:
+            every = max(1, round(self.rate / VIEW_HZ))
+            run_live(self._servo, self.period_ns, SPIN_NS, every, 2**62)
+        finally:
+            self._ended = time.monotonic_ns()
+            self.promises.release()
+
+    def _drain(self) -> None:
+        while self._threads[0].is_alive():
+            self._take_rows()
+            time.sleep(0.02)
+        self._take_rows()
+
+    def _write(self, rows: np.ndarray) -> None:
+        """Record, and keep the servo and its readers alive if that fails (a full disk)."""
+        if self._sink is None:
+            return
+        try:
+            self._sink.append(rows)
+        except Exception as error:
+            self._sink, self.sink_error = None, error
+
+    def _take_rows(self) -> None:
+        size = self._servo.ring.shape[0]
+        written = int(self._servo.written[0])
+        if written - self._drained > size // 2:  # too late: only the newer half is safe
+            self._lost += written - size // 2 - self._drained
+            self._drained = written - size // 2
+        if written == self._drained:
+            return
+        index = np.arange(self._drained, written) % size
+        rows = self._servo.ring[index]
+        self._drained = written
+        self._write(rows)
+        with self._lock:
+            self._chunks.append(rows)
+            kept = sum(len(chunk) for chunk in self._chunks)
+            while kept - len(self._chunks[0]) > KEEP_SECONDS * self.rate:
+                kept -= len(self._chunks.popleft())
+
+
+def percentile(histogram: np.ndarray, fraction: float) -> float:
+    """The upper edge of the bin [µs] below which this fraction of the samples lies."""
+    total = histogram.sum()
+    if total == 0:
+        return 0.0
+    return float(np.searchsorted(np.cumsum(histogram), fraction * total) + 1)

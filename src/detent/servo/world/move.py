@@ -1,0 +1,122 @@
+"""The end of a tick: from torques to the next state of the world."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.inertia import respond_to
+from detent.kernels.jit import kernel
+from detent.kernels.loops import closed_acceleration
+from detent.kernels.stages import call_stage
+from detent.kernels.vectors import clear_vector, copy_vector
+from detent.servo import places
+from detent.servo.constants import GIMBAL_SWEEPS, MOST_TURN
+from detent.servo.hand.follow import follow_device
+from detent.servo.parameters import GOD_OBJECT, HELD, PULLED
+from detent.servo.structs import FAULT, NO_FAULT, Closures, Motion, Scene, Servo
+from detent.world.bridge import mj_integratePos
+
+
+@kernel
+def accelerate(mo: Motion, cl: Closures, x: np.ndarray) -> None:
+    """Torques become the accelerations of this step, joint damping and loops included."""
+    if mo.damped.closed[0] > 0:
+        closed_acceleration(mo.damped, cl.wanted, cl.rates, x)
+    else:
+        respond_to(mo.damped, x)
+
+
+@kernel
+def slow_hinge(sc: Scene, mo: Motion, j: int, most: float) -> None:
+    """An impulse about hinge j alone, against its motion, that leaves it *most* [rad/s]."""
+    clear_vector(mo.white)
+    mo.white[j] = 1.0
+    respond_to(mo.inertia, mo.white)
+    if mo.white[j] > 0.0:
+        push = math.copysign(abs(sc.qvel[j]) - most, sc.qvel[j]) / mo.white[j]
+        for k in range(sc.nv):
+            sc.qvel[k] -= push * mo.white[k]
+
+
+@kernel
+def slow_gimbals(sc: Scene, mo: Motion, step: float) -> None:
+    r"""Bound the rates of three hinges in a row by what a step can follow.
+
+    Where the first and the third axis come to coincide (gimbal lock), two rates grow without
+    bound and the inertia of their difference vanishes: without armature no fixed step holds
+    that. Each impulse takes energy, as it opposes the rate before it and after it:
+
+    .. math:: \Delta KE = -\tfrac12 p_j (\dot q_j + \dot q_j^+) < 0
+    """
+    most, found = MOST_TURN / step, False
+    for sweep in range(GIMBAL_SWEEPS):
+        again = False
+        for i in range(sc.gimbal_dof.shape[0]):
+            j = sc.gimbal_dof[i]
+            if not abs(sc.qvel[j]) > most:
+                continue
+            again = found = True
+            if sweep == 0 and abs(sc.qvel[j]) > mo.spun[2]:
+                mo.spun[1], mo.spun[2] = j, abs(sc.qvel[j])
+            slow_hinge(sc, mo, j, most)
+        if not again:
+            break
+    if found:
+        mo.spun[0] += 1.0
+
+
+@kernel
+def activate(sc: Scene, step: float) -> None:
+    """Actuators that have a state of their own: muscles, filters, integrators."""
+    for i in range(sc.activation.shape[0]):
+        tau = sc.activation_time[i]
+        span = tau * -math.expm1(-step / tau) if tau > 0.0 else step
+        value = sc.activation[i] + span * sc.activation_rate[i]
+        sc.activation[i] = min(max(value, sc.activation_range[i, 0]), sc.activation_range[i, 1])
+
+
+@kernel
+def move(s: Servo) -> None:
+    """Stage: velocity first: q̇⁺ = q̇ + T (D + T·C)⁻¹ τ, then q⁺ on the manifold.
+
+    mo.velocity already holds the impulses. A directly coupled tool is then made to arrive
+    where the device arrives, and a god object as near to it as contacts let it.
+    """
+    if s.clock.counts[FAULT] != NO_FAULT:
+        return
+    sc, mo, de, p = s.scene, s.motion, s.device, s.parameters
+    step = p["step"][0]
+    for j in range(sc.nv):
+        mo.torque[j] += mo.penalty[j]
+    accelerate(mo, s.closures, mo.torque)
+    held = p["integrator"][0] == HELD
+    for j in range(sc.nv):
+        mo.scratch[j] = sc.qvel[j]
+        sc.qvel[j] = mo.velocity[j] + step * mo.torque[j]
+    if sc.gimbal_dof.shape[0] > 0:
+        slow_gimbals(sc, mo, step)
+    if p["tool"][0] != PULLED:
+        follow_device(sc, mo, s.port.state, de, step)
+    if p["tool"][0] == GOD_OBJECT:
+        hold_back(s)
+    for j in range(sc.nv):  # as under a force that is held for the step
+        mo.scratch[j] = 0.5 * (mo.scratch[j] + sc.qvel[j]) if held else sc.qvel[j]
+    activate(sc, step)
+    mj_integratePos(sc.model, sc.qpos.ctypes.data, mo.scratch.ctypes.data, step)
+
+
+@kernel
+def hold_back(s: Servo) -> None:
+    """A god object follows the device as far as rigid contacts allow (M14, M16)."""
+    copy_vector(s.scene.qvel, s.motion.after)
+    call_stage(s.stages[places.PROJECT], s)
+    copy_vector(s.motion.after, s.scene.qvel)
+    s.rows.constrained[0] = 0
+    for r in range(s.rows.count[0]):
+        first, second = s.rows.tree[r, 0], s.rows.tree[r, 1]
+        tool = s.scene.in_tool
+        held = (first >= 0 and tool[first] != 0) or (second >= 0 and tool[second] != 0)
+        if held and s.rows.hit_impulse[r] > 0.0:
+            s.rows.constrained[0] = 1

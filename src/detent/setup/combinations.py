@@ -1,0 +1,76 @@
+"""Which parts of a session do not go together, and what is without effect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from detent.coupling import Coupling
+from detent.devices.protocol import Device
+from detent.engines import find_engine
+from detent.errors import ParameterError
+from detent.local.model import LocalModel
+from detent.world.contact import Contact, check_rigid
+from detent.world.names import geom_name
+from detent.world.world import PROPERTIES, World
+
+_LISTED = 6  # geoms that a note names
+
+
+def suited(contact: Contact, coupling: Coupling) -> Contact:
+    """The contact with which a coupling works: positions do not ring, god objects do not rub."""
+    if contact.material is not None and not coupling.channels.device_force:
+        allowed = f"None with {type(coupling).__name__}, through which no impulse reaches the hand"
+        raise ParameterError("material", contact.material, allowed)
+    return rigid(contact) if coupling.channels.tool == "god-object" else contact
+
+
+def rigid(contact: Contact) -> Contact:
+    """The rigid contact of a god object; refused if something else was asked for."""
+    if contact.mode == "penalty":
+        allowed = "rigid (which impulse, the default, becomes) with UnilateralCoupler"
+        raise ParameterError("contact mode", contact.mode, allowed)
+    if contact.friction.law != "none":
+        allowed = "none with UnilateralCoupler, whose tool has no inertia"
+        raise ParameterError("friction law", contact.friction.law, allowed)
+    check_rigid(contact, "the rigid contact of UnilateralCoupler")
+    return replace(contact, mode="rigid")
+
+
+def check_device(device: Device, coupling: Coupling) -> None:
+    """A device that is told how to move needs a coupling that says so."""
+    if device.takes_motion and not coupling.channels.leads:
+        allowed = f"an impedance device with {type(coupling).__name__}, or coupling=Admittance()"
+        raise ParameterError("device", type(device).__name__, allowed)
+
+
+def check_local(
+    local: LocalModel | None, engine: str | type, contact: Contact, frozen: float
+) -> None:
+    """What a local model cannot do, and what is nothing without one."""
+    if local is None:
+        if engine != "mujoco":
+            raise ParameterError("engine", engine, "left out without local=LocalModel()")
+        return
+    if contact.mode == "rigid":
+        allowed = "impulse or penalty with a local model, whose constraints come and go"
+        raise ParameterError("contact mode", contact.mode, allowed)
+    if frozen:
+        raise ParameterError("frozen", frozen, "0 with a local model: LocalModel(frozen=…)")
+    find_engine(engine)
+
+
+def idle_friction(world: World, contact: Contact) -> list[str]:
+    """A note, if geoms have a friction that the contact lets nobody feel."""
+    if contact.friction.law != "none":
+        return []
+    geoms = np.nonzero(world.properties[:, PROPERTIES.index("friction")] > 0.0)[0]
+    if not len(geoms):
+        return []
+    names = [geom_name(world.model, int(g)) for g in geoms[:_LISTED]]
+    more = f" and {len(geoms) - _LISTED} more" if len(geoms) > _LISTED else ""
+    return [
+        f"the friction of {', '.join(names)}{more} does not act: "
+        "the session's contact has no friction, Contact(friction=Friction())"
+    ]

@@ -1,0 +1,129 @@
+"""What ties tool and device, into the parameter record; bounded by what the step can hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detent.coupling.base import Coupling
+from detent.coupling.gains import block_inertia, six
+from detent.coupling.linkage import SINGULAR
+from detent.servo.structs import Device
+from detent.servo.world.start import ToolStart, inertia_from, inverse_within
+from detent.setup.bounds import bound, unbounded_from
+from detent.setup.constants import COUPLING_DAMPING, COUPLING_STIFFNESS, HOLD_FREQUENCY
+from detent.world.baumgarte import Baumgarte
+
+BLOCKS = (slice(0, 3), slice(3, 6))  # translation, rotation
+
+
+def fill_hold(
+    p: np.ndarray, outside: str, start: ToolStart, mask: np.ndarray, notes: list[str]
+) -> None:
+    """The spring that holds the tool in directions that the device cannot move in.
+
+    Its gains are bounded by the held link's own inertia: no pose makes the hand lighter.
+    """
+    beyond = start.mask * (1.0 - mask)
+    if outside != "hold" or not beyond.any():
+        return
+    step = float(p["step"][0])
+    size = np.diag(inertia_from(start)) * beyond
+    k, b = size * HOLD_FREQUENCY**2, size * 2.0 * HOLD_FREQUENCY
+    mobility = inverse_within(start.link, start.mask)
+    soft = bound(k, mobility, COUPLING_STIFFNESS / step**2)
+    ease = bound(b, mobility, COUPLING_DAMPING / step)
+    if soft < 1.0 or ease < 1.0:
+        notes.append(
+            f"the spring outside the device's subspace was bounded by the step of "
+            f"{1e3 * step:.3g} ms: stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
+            + unbounded_from(step, soft, ease)
+        )
+    p["hold_k"], p["hold_b"] = soft * k, ease * b
+
+
+def fill_coupling(
+    p: np.ndarray, coupling: Coupling, start: ToolStart, device: Device, notes: list[str]
+) -> None:
+    """The coupling's gains, bounded by what the step can hold; a bound that acts is noted."""
+    coupling.channels.fill(p)
+    enter = SINGULAR if coupling.topology is None else coupling.topology.singular
+    p["singular"] = enter, 2.0 * enter
+    mobility = device.mobility.copy()  # of the two against each other
+    if coupling.channels.tool != "god-object":  # which has no inertia
+        mobility += start.mobility * np.outer(device.mask, device.mask)
+    gains = coupling.gains(block_inertia(mobility, device.mask))
+    if gains is None:
+        return
+    k, b = gains
+    step = float(p["step"][0])
+    for part in BLOCKS:
+        inner = mobility[part, part]
+        soft = bound(k[part], inner, COUPLING_STIFFNESS / step**2)
+        ease = bound(b[part], inner, COUPLING_DAMPING / step)
+        if soft < 1.0 or ease < 1.0:
+            what = "translation" if part.start == 0 else "rotation"
+            notes.append(
+                f"the coupling's gains in {what} were bounded, for the start pose, by the step "
+                f"of {1e3 * step:.3g} ms: "
+                f"stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
+                + unbounded_from(step, soft, ease)
+            )
+        k[part] *= soft
+        b[part] *= ease
+    p["coupling_k"], p["coupling_b"] = k, b
+    fill_topology(p, coupling, notes)
+    fill_shaping(p, coupling, start, notes)
+    p["adaptive_damping"] = coupling.adaptive_damping
+    fastest = float(np.linalg.eigvalsh(mobility[:3, :3]).max())
+    room = COUPLING_DAMPING / (step * fastest) - b[:3].max() if fastest > 0.0 else 0.0
+    p["adaptive_most"] = max(room, 0.0)
+
+
+def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
+    """The penalty on topological constraints."""
+    step, topology = float(p["step"][0]), coupling.topology
+    if topology is not None:
+        p["topology_k"] = min(topology.stiffness, 2.0 * COUPLING_STIFFNESS / step**2)
+        p["topology_b"] = min(topology.damping, 2.0 * COUPLING_DAMPING / step)
+        p["topology_literal"] = topology.n_tc == "euclidean"
+        if p["topology_k"] < topology.stiffness or p["topology_b"] < topology.damping:
+            notes.append(
+                f"the topology's gains were bounded by the step of {1e3 * step:.3g} ms: "
+                f"{float(p['topology_k'][0]):.3g} 1/s², {float(p['topology_b'][0]):.3g} 1/s"
+                + unbounded_from(
+                    step,
+                    float(p["topology_k"][0]) / max(topology.stiffness, 1e-300),
+                    float(p["topology_b"][0]) / max(topology.damping, 1e-300),
+                )
+            )
+
+
+def fill_shaping(p: np.ndarray, coupling: Coupling, start: ToolStart, notes: list[str]) -> None:
+    """The linkage's inertia at the hand; its damping bounded by what the step can hold."""
+    step, shaping = float(p["step"][0]), coupling.shaping
+    if shaping is None:
+        return
+    p["shaping"] = 1
+    p["shaping_bias"] = shaping.bias
+    damping = six("shaping damping", shaping.damping)
+    for part, what in zip(BLOCKS, ("translation", "rotation"), strict=True):
+        ease = bound(damping[part], start.mobility[part, part], COUPLING_DAMPING / step)
+        damping[part] *= ease
+        if ease < 1.0:
+            notes.append(
+                f"the shaping's damping in {what} was bounded by the step of {1e3 * step:.3g} ms: "
+                f"to {100 * ease:.3g} %" + unbounded_from(step, 1.0, ease)
+            )
+    p["shaping_damping"] = damping
+
+
+def fill_closures(p: np.ndarray, baumgarte: Baumgarte, rows: int, notes: list[str]) -> None:
+    """Baumgarte's terms, at half the frequency from which on a step overshoots for ever."""
+    step, ratio = float(p["step"][0]), baumgarte.ratio
+    most = 1.0 / (step * (ratio + np.hypot(ratio, 1.0)))
+    p["closure_alpha"] = min(baumgarte.frequency, most)
+    p["closure_beta"] = ratio
+    if rows and baumgarte.frequency > most:
+        notes.append(
+            f"Baumgarte's frequency was bounded by the step of {1e3 * step:.3g} ms: {most:.4g} 1/s"
+        )

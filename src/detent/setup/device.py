@@ -1,0 +1,74 @@
+"""The device at the start of a run: its inertia, its limits, and what stands behind the port."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detent.coupling import Admittance, Coupling
+from detent.devices.adapters import Adapter, Placed
+from detent.devices.protocol import Device as DeviceModel
+from detent.errors import ParameterError
+from detent.servo.parameters import FULL
+from detent.servo.structs import Device
+from detent.servo.world.start import ToolStart, inertia_from, inverse_within
+from detent.setup.constants import COUPLING_DAMPING
+from detent.world.contact import STRATEGIES, Contact
+
+
+def fill_device(out: Device, device: DeviceModel, start: ToolStart) -> None:
+    """The device as the tick reckons with it."""
+    out.mask[:] = device.mask(start.mask)
+    out.mass[:] = device.inertia(inertia_from(start), out.mask)
+    if (np.diag(out.mass)[out.mask > 0.0] <= 0.0).any():
+        raise ParameterError(
+            "device subspace",
+            device.subspace,
+            "one in which the tool moves, or the device needs a mass and an inertia of its own",
+        )
+    out.mobility[:] = inverse_within(out.mass, out.mask)
+    axes = np.nonzero(out.mask)[0]
+    out.dimension[0] = len(axes)
+    out.axes[: len(axes)] = axes
+    out.packed[0, : len(axes), : len(axes)] = out.mass[np.ix_(axes, axes)]
+    out.packed[1, : len(axes), : len(axes)] = out.mobility[np.ix_(axes, axes)]
+
+
+def place_device(
+    device: DeviceModel,
+    known: Device,
+    start: ToolStart,
+    coupling: Coupling,
+    step: float,
+    integrator: int,
+    notes: list[str],
+) -> Adapter:
+    """The device behind its port, at the hand point or beside it."""
+    offset = np.asarray(device.offset, float)
+    if (offset[known.mask[: len(offset)] == 0.0] != 0.0).any():
+        raise ParameterError(
+            "device offset", offset.tolist(), "zero where the device does not move"
+        )
+    pose = np.concatenate([start.position, start.quaternion])
+    pose[: len(offset)] += offset
+    placed = Placed(
+        pose=pose,
+        twist=known.mask * start.twist,
+        mask=known.mask,
+        mobility=known.mobility,
+        step=step,
+        integrator=integrator,
+        leads=coupling.channels.leads,
+        compensate=isinstance(coupling, Admittance) and coupling.compensate,
+        fastest_loop=COUPLING_DAMPING / step,
+        notes=notes,
+    )
+    return device.adapter(placed)
+
+
+def fill_limits(p: np.ndarray, contact: Contact, device: DeviceModel) -> None:
+    """What the device can render, and what is done about it."""
+    limits = device.cap()
+    limited = bool(np.isfinite(limits).any())
+    p["strategy"] = STRATEGIES.index(contact.strategy) if limited else FULL
+    p["limit"] = limits
+    p["cap"] = np.inf if contact.strategy == "full" else limits

@@ -1,0 +1,84 @@
+"""What a run says of itself: where the step bounded something, and what MuJoCo warned of.
+
+It reads what the tick keeps anyway, so it may be called while the servo runs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+
+from detent.local.records import ACTIVE
+from detent.servo.constants import MOST_TURN
+from detent.servo.structs import MechanismServo, Servo
+from detent.setup.bounds import unbounded_from
+from detent.world.names import geom_name, joint_name
+
+
+def run_notes(
+    servo: Servo | MechanismServo, model: mujoco.MjModel, data: mujoco.MjData, rate: float
+) -> list[str]:
+    """All that a run has to say so far; *model* and *data* are the servo's, *rate* is in Hz."""
+    if not isinstance(servo, Servo):  # a mechanism has stops, and neither contacts nor hinges
+        return []
+    return [
+        *bounded_contacts(servo, model, rate),
+        *loosened_bonds(servo, rate),
+        *bounded_hinges(servo, model, rate),
+        *physics_warnings(data),
+    ]
+
+
+def bounded_contacts(servo: Servo, model: mujoco.MjModel, rate: float) -> list[str]:
+    """Where the step bounded the gains of contacts most, and from which rate on it would not."""
+    soft, ease, ticks = servo.rows.worst
+    if ticks == 0.0:
+        return []
+    geoms = servo.rows.worst_geom
+    where = "a limit of a joint or tendon"
+    if geoms[0] >= 0:
+        where = "–".join(geom_name(model, int(g)) for g in geoms)
+        if servo.local.counts[ACTIVE]:  # whose constraints know no geoms
+            where = "a constraint of the local model"
+    left = (("stiffness", soft), ("damping", ease))
+    most = ", ".join(f"{what} to {100 * share:.3g} %" for what, share in left if share < 1.0)
+    return [
+        f"the step of {1e3 / rate:.3g} ms bounded gains of contacts in {ticks:.0f} ticks, "
+        f"most at {where}: {most}" + unbounded_from(1.0 / rate, soft, ease)
+    ]
+
+
+def loosened_bonds(servo: Servo, rate: float) -> list[str]:
+    """By how much the step lengthened what friction stretches before it slips."""
+    times, ticks = servo.rows.loosened
+    if ticks == 0.0 or times <= 1.0:
+        return []
+    length = 1e6 * servo.parameters["friction_breakaway"][0]
+    return [
+        f"the step of {1e3 / rate:.3g} ms bounded the stiffness of friction: contacts give way by "
+        f"up to {times * length:.3g} µm before they slip, not by {length:.3g}; from "
+        f"{rate * math.sqrt(times):.4g} Hz on they would not"
+    ]
+
+
+def bounded_hinges(servo: Servo, model: mujoco.MjModel, rate: float) -> list[str]:
+    """Which of three hinges in a row was too fast for the step, near gimbal lock."""
+    ticks, dof, fastest = servo.motion.spun
+    if ticks == 0.0:
+        return []
+    hinge = joint_name(model, int(model.dof_jntid[int(dof)]))
+    return [
+        f"the step of {1e3 / rate:.3g} ms bounded how fast hinges turn near their gimbal lock in "
+        f"{ticks:.0f} ticks, most at {hinge}: {fastest:.4g} rad/s to {MOST_TURN * rate:.4g}; "
+        f"from {fastest / MOST_TURN:.4g} Hz on it would not be"
+    ]
+
+
+def physics_warnings(data: mujoco.MjData) -> list[str]:
+    """What MuJoCo warned of during a run, such as contacts that did not fit its memory."""
+    return [
+        f"MuJoCo warned {int(warning.number)} times: {mujoco.mjtWarning(i).name}"
+        for i, warning in enumerate(data.warning)
+        if warning.number
+    ]

@@ -1,0 +1,78 @@
+"""A servo that is ready to run, and how it is driven in lockstep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from detent.devices.adapters import Adapter
+from detent.engines.lockstep import Lockstep
+from detent.errors import ServoFault
+from detent.hands import Guided, Hand
+from detent.servo.compile import Fitted, fitted
+from detent.servo.loop.loop import run_lockstep
+from detent.servo.structs import FAULT, FAULTS, NO_FAULT
+from detent.setup.notes import run_notes
+
+
+@dataclass
+class Prepared:
+    """A servo, with everything that must stay alive beside it."""
+
+    servo: Any  # Servo, or MechanismServo
+    adapter: Adapter  # the device behind the port
+    model: mujoco.MjModel
+    data: mujoco.MjData
+    rate: float  # [Hz]
+    notes: list[str]  # of the start
+
+    @property
+    def stages(self) -> list[Fitted]:
+        """The stages that its ticks call."""
+        return fitted(self.servo, self.adapter)
+
+    def said(self) -> list[str]:
+        """What the start and the run so far have to say."""
+        return self.notes + run_notes(self.servo, self.model, self.data, self.rate)
+
+
+def advance(
+    ready: Prepared, hand: Hand | None, done: int, ticks: int, engine: Lockstep | None = None
+) -> int:
+    """Tick in lockstep, with an engine that acts when it is due; how many ticks were done."""
+    if engine is None:
+        return advance_alone(ready, hand, done, ticks)
+    gone = 0
+    while gone < ticks:
+        due = engine.until_event(done + gone)
+        gone += advance_alone(ready, hand, done + gone, min(due, ticks - gone))
+        if ready.servo.clock.counts[FAULT] != NO_FAULT:
+            break
+    return gone
+
+
+def advance_alone(ready: Prepared, hand: Hand | None, done: int, ticks: int) -> int:
+    """Tick in lockstep, a guided hand with a new target at each; how many ticks were done."""
+    if not isinstance(hand, Guided):
+        return run_lockstep(ready.servo, ticks)
+    targets = hand.targets(np.arange(done, done + ticks) / ready.rate)
+    for tick, target in enumerate(targets):
+        ready.servo.target[: len(target)] = target
+        run_lockstep(ready.servo, 1)
+        if ready.servo.clock.counts[FAULT] != NO_FAULT:
+            return tick + 1
+    return ticks
+
+
+def raise_fault(servo: Any, rows: np.ndarray) -> None:
+    """Raise what stopped the servo, with the last rows before it."""
+    fault = int(servo.clock.counts[FAULT])
+    if fault != NO_FAULT:
+        last = rows[-64:]
+        raise ServoFault(
+            f"the servo stopped with zero force: {FAULTS[fault]}",
+            {name: last[name].copy() for name in last.dtype.names or ()},
+        )

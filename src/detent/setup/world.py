@@ -1,0 +1,183 @@
+"""A world as the subject of a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from detent.coupling import Admittance, Coupling, FourChannel
+from detent.engines.host import Host
+from detent.hands import Hand, Playback
+from detent.kernels.stages import empty_table
+from detent.local.model import LocalModel
+from detent.local.proxy import Cut, cut_to_tool
+from detent.local.records import history_ticks, make_local, state_size, update_size
+from detent.mechanism import Mechanism
+from detent.servo import places
+from detent.servo.arrays import make_arrays, make_lead
+from detent.servo.columns import ROW
+from detent.servo.loop.exchange import Slot, make_slot
+from detent.servo.loop.loop import time_collision
+from detent.servo.parameters import FULL, INTEGRATORS, PARAMETERS
+from detent.servo.structs import Closures, Device, Servo
+from detent.servo.world.closures import make_closures
+from detent.servo.world.scene import count_limits, make_model, make_scene, never_singular
+from detent.servo.world.start import ToolStart, tool_at_start
+from detent.setup.asked import Asked
+from detent.setup.combinations import idle_friction
+from detent.setup.constants import LEAST_CONTACTS, LEAST_ROWS
+from detent.setup.contact import fill_contact
+from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
+from detent.setup.device import fill_device, fill_limits, place_device
+from detent.setup.hand import aim, fill_hand
+from detent.setup.lead import fill_lead
+from detent.setup.prepared import Prepared
+from detent.world.world import World
+
+
+class WorldSubject:
+    """A world: its tool is held, and all of it (or what is near the tool) is in the tick."""
+
+    touchable = True
+    mechanism: Mechanism | None = None
+    row = ROW
+
+    def __init__(self, world: World, local: LocalModel | None) -> None:
+        self.world, self._local = world, local
+        self.cut: Cut | None = None if local is None else cut_to_tool(world)
+
+    @property
+    def ticked(self) -> World:
+        """What is in the tick: the world, or its tool alone."""
+        return self.world if self.cut is None else self.cut.world
+
+    def suited(self, coupling: Coupling | None) -> Coupling:
+        """Any coupling suits a world."""
+        return coupling or FourChannel()
+
+    def start(self) -> ToolStart:
+        """The held link at the start."""
+        data = mujoco.MjData(self.world.model)
+        data.qpos[:], data.qvel[:] = self.world.qpos, self.world.qvel
+        return tool_at_start(self.world, self.world.model, data)
+
+    def kept(self, rows: np.ndarray) -> np.ndarray:
+        """All columns."""
+        return rows.copy()
+
+    def describe(self) -> dict[str, Any]:
+        """Nothing that the world itself does not say."""
+        return {}
+
+    def holding(self, held: str, qpos: np.ndarray, qvel: np.ndarray) -> WorldSubject:
+        """The same world, held at another link, going on from a configuration of the tick."""
+        world = self.world.holding(held)
+        if self.cut is not None:  # the servo knows the tool only
+            whole = world.qpos.copy(), world.qvel.copy()
+            whole[0][self.cut.qpos], whole[1][self.cut.qvel] = qpos, qvel
+            qpos, qvel = whole
+        return WorldSubject(world.placed(qpos, qvel), self._local)
+
+    def blow(self, servo: Any) -> float:
+        """[ns] of a collision of 16 contacts."""
+        rng = np.random.default_rng(0)
+        servo.rows.hit_jac[:16] = rng.standard_normal((16, servo.scene.nv))
+        servo.rows.hit_tangent[:16] = rng.standard_normal((16, 2, servo.scene.nv))
+        servo.rows.hit_friction[:16] = servo.parameters["friction_static"]
+        servo.rows.hit_restitution[:16] = 0.5
+        servo.motion.velocity[:] = rng.standard_normal(servo.scene.nv)
+        return time_collision(servo, 16, 200)
+
+    def allocate(
+        self, asked: Asked, hand: Hand | None, rate: float, ring: int, host: Host | None
+    ) -> Prepared:
+        """Everything that a tick works on; slots to an engine are its host's."""
+        world, notes = self.ticked, list[str]()
+        model, data = make_model(world, asked.contact.mode == "rigid", rate)
+        closures = make_closures(model)
+        start = tool_at_start(world, model, data)
+        capacity = max(LEAST_ROWS, LEAST_CONTACTS + count_limits(model))
+        motion, rows, work, device, clock = make_arrays(model, capacity, len(closures.h))
+        motion.start[:] = np.concatenate([start.position, start.quaternion])
+        notes += idle_friction(self.world, asked.contact)
+        fill_device(device, asked.device, start)
+        p = self._parameters(asked, hand, rate, start, device, closures, notes)
+        adapter = place_device(
+            asked.device, device, start, asked.coupling, 1.0 / rate, int(p["integrator"][0]), notes
+        )
+        lead = make_lead()
+        if isinstance(asked.coupling, Admittance):
+            fill_lead(lead, asked.device, asked.coupling, device, start.mobility, 1.0 / rate, notes)
+        target = adapter.port.state.true_pose.copy()
+        aim(target, hand)
+        updates, states = self._slots(model, host)
+        poses, kept = np.zeros((model.nbody, 7)), np.zeros(ring, ROW)
+        state = np.zeros(1 + model.nq + 2 * model.nv)
+        past = history_ticks(self._local, rate)
+        servo = Servo(
+            scene=make_scene(world, model, data, never_singular(world, start, device.mask)),
+            motion=motion,
+            rows=rows,
+            work=work,
+            closures=closures,
+            local=make_local(self._local is not None, capacity, model.nv, updates.buffers, past),
+            port=adapter.port,
+            device=device,
+            lead=lead,
+            clock=clock,
+            parameters=p,
+            parameter_bytes=p.view(np.uint8),
+            target=target,
+            target_bytes=target.view(np.uint8),
+            script=hand.sampled(rate) if isinstance(hand, Playback) else np.zeros((0, 6)),
+            poses=poses,
+            pose_bytes=poses.reshape(-1).view(np.uint8),
+            commands=make_slot(p.nbytes),
+            targets=make_slot(target.nbytes),
+            updates=updates,
+            states=states,
+            state=state,
+            state_bytes=state.view(np.uint8),
+            views=make_slot(poses.nbytes + ROW.itemsize),
+            ring=kept,
+            ring_bytes=kept.view(np.uint8).reshape(ring, -1),
+            written=np.zeros(1, np.int64),
+            stages=empty_table(places.PLACES),
+        )
+        return Prepared(servo, adapter, model, data, rate, notes)
+
+    def _parameters(
+        self,
+        asked: Asked,
+        hand: Hand | None,
+        rate: float,
+        start: ToolStart,
+        device: Device,
+        closures: Closures,
+        notes: list[str],
+    ) -> np.ndarray:
+        p = np.zeros(1, PARAMETERS)
+        p["step"] = 1.0 / rate
+        p["frozen"] = round(asked.frozen * rate)
+        p["integrator"] = INTEGRATORS.index(asked.integrator)
+        fill_closures(p, asked.baumgarte, len(closures.h), notes)
+        fill_contact(p, asked.contact)
+        fill_limits(p, asked.contact, asked.device)
+        if asked.coupling.channels.leads:
+            p["strategy"] = FULL  # the display is told where to go, not how hard to push
+        fill_hold(p, asked.outside, start, device.mask, notes)
+        fill_coupling(p, asked.coupling, start, device, notes)
+        fill_hand(p, hand)
+        asked.force_path.fill(p)
+        if self._local is not None:
+            self._local.fill(p)
+        return p
+
+    def _slots(self, model: mujoco.MjModel, host: Host | None) -> tuple[Slot, Slot]:
+        """Updates from an engine and states for it: those of its host, or new ones."""
+        if host is not None:
+            return host.shared.updates, host.shared.states
+        pushes = self._local is not None and self._local.exchanges_forces
+        return make_slot(update_size()), make_slot(state_size(model, pushes))
