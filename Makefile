@@ -8,9 +8,10 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENES := .venv-scenes
+BOUNDS := tests/servo/test_every_stage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-scenes check bench reproduce clean system-packages scenes
+.PHONY: help run test bounds test-scenes check bench reproduce clean system-packages scenes
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,8 +20,11 @@ help: ## show this list
 run: $(STAMP) ## start the workbench in the browser (detent play)
 	$(BIN)/detent play $(ARGS)
 
-test: check system-packages scenes ## all checks, then all tests
+test: check system-packages scenes bounds ## all checks, then all tests
 	$(BIN)/python -m pytest $(ARGS)
+
+bounds: $(STAMP) ## a few ticks of every stage, with each index checked
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(BOUNDS)
 
 test-scenes: $(STAMP) $(SCENES)/.installed ## every scene of gymnasium and dm_control, as a table
 	$(BIN)/python tests/wild.py $(SCENES)/lib/python*/site-packages

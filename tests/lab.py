@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 
 import mujoco
@@ -10,8 +9,7 @@ import numpy as np
 
 from detent import Contact, FourChannel, Session, World
 from detent.hands import Hand
-from detent.kernels.jit import JIT_ENABLED
-from detent.kernels.stages import call_stage
+from detent.kernels import stages
 from detent.servo.loop.loop import run_lockstep
 from detent.servo.structs import Servo
 from detent.session import Prepared
@@ -58,10 +56,7 @@ def advance(ready: Prepared, ticks: int) -> np.ndarray:
 
 def run_stage(servo: Servo, place: int) -> None:
     """Run one stage of the tick, as compiled."""
-    if not JIT_ENABLED:
-        call_stage(servo.stages[place], servo)
-        return
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(int(servo.stages[place]))(servo.address)
+    stages.run_stage(int(servo.stages[place]), servo)
 
 
 def full_inertia(ready: Prepared) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,13 @@ def test_the_code_of_a_page_runs(
     found = blocks(ROOT / page)
     assert found
     exec(compile("\n".join(found), page, "exec"), {})
+
+
+def test_the_code_about_structs_runs(tmp_path: Path) -> None:
+    file = tmp_path / "springs.py"  # Numba wants the sources of what it compiles
+    file.write_text("\n".join(blocks(ROOT / "docs" / "structs-and-stages.md")), encoding="utf-8")
+    springs = runpy.run_path(str(file))["springs"]
+    assert f"print(springs.force)  # {springs.force}" in file.read_text()
 
 
 def test_the_guide_lists_the_columns_of_a_trace() -> None:

@@ -21,7 +21,7 @@ ROOT = "(the package itself)"  # `import detent`, or a name that its __init__ of
 ROOMS: dict[str, set[str]] = {
     "errors": set(),
     "checks": {"errors"},
-    "kernels": set(),
+    "kernels": {"errors"},
     "world": {"errors", "checks", "kernels"},
     "mechanism": {"errors", "checks", "kernels", "world"},
     "local": {"errors", "checks", "kernels", "world"},
@@ -66,8 +66,8 @@ ROOMS: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 
-# The three modules that talk to the compiler; the laws themselves do not.
-COMPILER_MODULES = {f"detent.kernels.{name}" for name in ("jit", "struct", "stages")}
+# The modules that talk to the compiler, and check what it is given; the laws themselves do not.
+COMPILER_MODULES = {f"detent.kernels.{name}" for name in ("jit", "fields", "struct", "stages")}
 
 KERNELS_USE = {"__future__", "math", "typing", "numpy", "numba"}
 JIT_USES = KERNELS_USE | {"llvmlite"} | sys.stdlib_module_names
@@ -173,8 +173,10 @@ def violations(modules: list[Module]) -> list[str]:
 
 def _own_rule(module: Module, found: Import) -> str | None:
     if module.room == "kernels":
-        allowed = JIT_USES if module.name in COMPILER_MODULES else KERNELS_USE
-        if found.top not in allowed and not f"{found.target}.".startswith("detent.kernels."):
+        compiler = module.name in COMPILER_MODULES
+        allowed = JIT_USES if compiler else KERNELS_USE
+        ours = ("detent.kernels.", "detent.errors.") if compiler else ("detent.kernels.",)
+        if found.top not in allowed and not f"{found.target}.".startswith(ours):
             return "kernels import numpy, numba, math and each other only"
     if found.top != "detent":
         return None
@@ -232,6 +234,7 @@ def test_imports_go_in_one_direction() -> None:
         ("detent.kernels.friction", "def f():\n    from detent.errors import DetentError"),
         ("detent.kernels.friction", "import llvmlite.binding"),
         ("detent.kernels.jit", "from ..world import World"),
+        ("detent.kernels.struct", "from detent.checks import positive"),
         ("detent.servo.tick", "from detent.engines import protocol"),
         ("detent.servo.tick", "from .. import record"),
         ("detent.world.world", "from detent.servo.structs import Servo"),
@@ -268,6 +271,7 @@ def test_the_rules_can_fail(name: str, source: str) -> None:
         ("detent.kernels.friction", "import math\nimport numpy as np\nfrom .jit import kernel"),
         ("detent.kernels.friction", "from . import so3\nfrom detent.kernels import linalg"),
         ("detent.kernels.jit", "import os\nimport llvmlite.binding as llvm"),
+        ("detent.kernels.struct", "from detent.errors import StructError"),
         ("detent.engines.bullet", "def connect():\n    import pybullet"),
         ("detent.experiments.corner", "import detent\nfrom detent import hands, session"),
         ("detent.record.trace", "if TYPE_CHECKING:\n    import pyarrow"),

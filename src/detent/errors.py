@@ -42,6 +42,22 @@ class ParameterError(DetentError):
         self.name, self.value, self.allowed = name, value, allowed
 
 
+class StructError(DetentError, TypeError):
+    """A struct was given, or told to become, what compiled code would misread.
+
+    It carries the names of the struct and of the field; the field is empty where the struct
+    as a whole is meant.
+    """
+
+    def __init__(self, struct: str, field: str, problem: str) -> None:
+        super().__init__(f"{struct}.{field} {problem}" if field else f"{struct} {problem}")
+        self.struct, self.field = struct, field
+
+
+class StageError(DetentError, TypeError):
+    """A stage that is not there, or that does not fit where it is put."""
+
+
 class UnknownNameError(DetentError):
     """A name was asked for that does not exist."""
 

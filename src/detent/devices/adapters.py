@@ -40,7 +40,6 @@ class Placed:
     mask: np.ndarray  # (6,) its subspace
     mobility: np.ndarray  # (6, 6) M⁻¹ in the subspace
     step: float  # [s]
-    integrator: int  # of a simulated mass
     leads: bool  # the coupling is an admittance
     compensate: bool  # take away what a force sensor feels of its own effector
     fastest_loop: float  # [rad/s] of an inner motion loop that the step can hold

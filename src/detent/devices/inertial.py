@@ -11,15 +11,18 @@ from detent.checks import not_negative, one_of, positive, positives, vector
 from detent.devices.adapters import Adapter, Placed, behind_port
 from detent.devices.constants import MOST_DELAY
 from detent.devices.protocol import SUBSPACES
-from detent.devices.simulated import make_mass, read_mass, write_mass
+from detent.devices.simulated import INTEGRATORS, held_response, make_mass, read_mass, write_mass
 from detent.errors import ParameterError
 
 
 @dataclass(frozen=True)
 class Inertial:
-    """A free inertia, the device of TH 4.5: no friction, no limits unless given.
+    """A free inertia: no friction, no limits unless given.
 
-    Without ``mass`` it has the tool's own inertia at the hand, at the start.
+    Without ``mass`` it has the tool's own inertia at the hand, at the start. Within a tick it moves
+    as a mass does under a force that is held, so a sampled wall hums on it as it does on hardware
+    (Colgate: undamped from 2b/T on). ``integrator="velocity-first"`` is the ideal inertia of the
+    documents (TH 4.5), which hides that.
     """
 
     mass: float | None = None  # [kg]
@@ -31,6 +34,7 @@ class Inertial:
     damping: tuple[float, float] = (0.0, 0.0)  # [N·s/m, N·m·s/rad]
     resolution: float = 0.0  # [m] of its encoders
     offset: Sequence[float] = (0.0, 0.0, 0.0)  # [m] from the hand point at the start, two or three
+    integrator: str = "held"  # as a mass under a held force, or "velocity-first" (ideal)
 
     def __post_init__(self) -> None:
         for name in ("mass", "rotational_inertia"):
@@ -47,6 +51,7 @@ class Inertial:
                 not_negative(f"device {name}", value)
         not_negative("device resolution", self.resolution)
         vector("device offset", self.offset, (2, 3))
+        one_of("device integrator", self.integrator, INTEGRATORS)
         self.cap()
 
     def mask(self, tool_mask: np.ndarray) -> np.ndarray:
@@ -85,7 +90,12 @@ class Inertial:
         mass.mobility[:] = placed.mobility
         mass.friction[:], mass.damping[:] = self.friction, self.damping
         mass.resolution[:], mass.step[:] = self.resolution, placed.step
-        mass.delay[:], mass.integrator[:] = self.delay_ticks, placed.integrator
+        mass.delay[:], mass.integrator[:] = self.delay_ticks, INTEGRATORS.index(self.integrator)
+        mass.response[:] = held_response(placed.mobility, mass.damping, placed.step)
         mass.differences[:] = placed.leads and self.resolution > 0.0
         mass.last[:] = state.true_pose
         return behind_port(mass, read_mass, write_mass)
+
+
+#: the documents' device: the inertia of the tool, velocity first (TH 4.5)
+IDEAL = Inertial(integrator="velocity-first")

@@ -13,7 +13,7 @@ import numpy as np
 from detent.coupling import Coupling
 from detent.coupling.couplers import TABLE_4_1_COUPLER
 from detent.coupling.four_channel import TABLE_4_1
-from detent.devices import Inertial
+from detent.devices import IDEAL
 from detent.experiments.protocol import (
     Claim,
     Experiment,
@@ -144,7 +144,8 @@ def push_into_corner(
     world = World.builtin("corner").placed(start)
     traces, metrics = {}, Metrics()
     for name, method in METHODS.items():
-        device = Inertial(delay_ticks=delay_ticks, limits=LIMITS if method.limited else None)
+        limits = LIMITS if method.limited else None
+        device = replace(IDEAL, delay_ticks=delay_ticks, limits=limits)
         session = Session(world, method.contact, method.coupling, device, rate=RATE)
         traces[name] = session.run(SECONDS, Constant(FORCE))
         metrics |= corner_metrics(name, traces[name])

@@ -42,7 +42,7 @@ def manipulate(reading: str, law: Law, rate: float = RATE) -> Trace:
     session = Session(
         World.builtin(READINGS[reading]),
         coupling=law.coupling(K_J, B_J, SINGULAR),
-        device=Inertial(mass=1.0, rotational_inertia=1.0),
+        device=Inertial(1.0, 1.0, integrator="velocity-first"),
         rate=rate,
     )
     return session.run(SECONDS + 1.0 / rate, Constant(FORCE, TORQUE))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from detent.coupling.four_channel import TABLE_4_1
-from detent.devices import Inertial
+from detent.devices import IDEAL, Inertial
 from detent.experiments.protocol import (
     Claim,
     Experiment,
@@ -87,7 +87,7 @@ def push_peg(
     world = World.builtin("long-hole").placed((0.0, START, tilt))
     contact = Contact(STIFFNESS, DAMPING, friction=friction)
     hand = Sinusoid((0.0, wave), 0.0, 0.5 / np.pi, phase, (0.0, force), torque)
-    return Session(world, contact, TABLE_4_1, device or Inertial(), rate=RATE).run(seconds, hand)
+    return Session(world, contact, TABLE_4_1, device or IDEAL, rate=RATE).run(seconds, hand)
 
 
 def rests(speed: np.ndarray) -> list[tuple[int, int]]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from detent.coupling.four_channel import TABLE_4_1
-from detent.devices import Inertial
 from detent.experiments.corner import FORCE, LIMITS, METHODS, RATE, WALL_X, extent
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most
 from detent.hands import Constant
@@ -36,7 +35,8 @@ def hit_wall(name: str, speed: float) -> tuple[float, float]:
     start = (WALL_X - wide - 0.5 * speed / RATE, 0.0, 0.0)
     world = World.builtin("corner").placed(start, (speed, 0.0, 0.0))
     method = METHODS[name]
-    session = Session(world, method.contact, TABLE_4_1, Inertial(limits=LIMITS), rate=RATE)
+    device = replace(IDEAL, limits=LIMITS)
+    session = Session(world, method.contact, TABLE_4_1, device, rate=RATE)
     trace = session.run(0.25 + 2.0 * MASS * speed / CAP, Constant((HAND, 0.0)))
     depth = trace["device_position"][:, 0] + wide - WALL_X
     deepest = int(np.argmax(depth))

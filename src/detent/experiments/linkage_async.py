@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from detent.devices import Inertial
+from detent.devices import IDEAL
 from detent.experiments.linkages import (
     HELD,
     RATE,
@@ -57,7 +57,9 @@ def manipulate(link: Link, held: str, penalty: bool, offset: float, delay: float
     law = Law("", link.bias, "inertia" if link.bias else "euclidean", penalty)
     world = World.builtin("three-link", tool=HELD[held]).placed(START)
     late = round(delay * RATE) if link.late else 0
-    device = Inertial(1.0, 1.0, offset=(offset, 0.0), delay_ticks=late)
+    device = replace(
+        IDEAL, mass=1.0, rotational_inertia=1.0, offset=(offset, 0.0), delay_ticks=late
+    )
     coupling = law.coupling(200.0, 50.0, SINGULAR)
     session = Session(
         world,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from detent.coupling.four_channel import FourChannel
 from detent.coupling.linkage import Shaping, Topology
-from detent.devices import Inertial
+from detent.devices import IDEAL
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds, within
 from detent.hands import Constant
 from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save
@@ -81,7 +81,7 @@ def simulate(law: Law, link: str, singular: float = SINGULAR, rate: float = RATE
     """TH 5.4.1: 1 N along x on a linkage at rest; the device starts 5 and 3 mm beside it."""
     start = (np.pi / 4.0, np.pi / 6.0, -np.pi / 6.0)
     world = World.builtin("three-link", tool=HELD[link]).placed(start)
-    device = Inertial(mass=1.0, rotational_inertia=1.0, offset=(0.005, 0.003))  # M_d = 1
+    device = replace(IDEAL, mass=1.0, rotational_inertia=1.0, offset=(0.005, 0.003))  # M_d = 1
     session = Session(world, coupling=law.coupling(10.0, 7.0, singular), device=device, rate=rate)
     return session.run(SECONDS + 1.0 / rate, Constant((1.0, 0.0)))
 

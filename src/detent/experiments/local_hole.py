@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from detent.devices import Inertial
+from detent.devices import IDEAL, Inertial
 from detent.errors import ServoFault
 from detent.experiments.local_models import FRAME, METHODS, Method, angle, losses, prefixed
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds
@@ -34,7 +35,7 @@ def shake(
     stiffness: float,
     damping: float,
     period: float,
-    device: Inertial | None = None,
+    device: Inertial = IDEAL,
 ) -> Trace:
     """The hand's force along x, with the drift of the interface."""
     session = method.session(
@@ -176,7 +177,7 @@ def stiffen_hole(mass: Positive = 2.0, delay_ticks: int = 1, period: Positive = 
     is. The intermediate representation is also tried without latency ("prompt"): that is where
     it does best.
     """
-    device = Inertial(mass=mass, rotational_inertia=2.5e-3 * mass, delay_ticks=delay_ticks)
+    device = replace(IDEAL, mass=mass, rotational_inertia=2.5e-3 * mass, delay_ticks=delay_ticks)
     traces, metrics = {}, Metrics()
     for name in STIFF_HOLES:
         traces[name] = shake(METHODS[name], 3.0, 15_000.0, 100.0, period, device)

@@ -8,7 +8,7 @@ import numpy as np
 
 from detent.coupling import Coupling, Direct
 from detent.coupling.four_channel import TABLE_4_1
-from detent.devices import Inertial
+from detent.devices import IDEAL, Inertial
 from detent.experiments.protocol import Metrics
 from detent.local import LocalModel, Pace
 from detent.record.trace import Trace
@@ -38,7 +38,7 @@ class Method:
         damping: float,
         period: float,
         restitution: float = 0.0,
-        device: Inertial | None = None,
+        device: Inertial = IDEAL,
         friction: Friction = NO_FRICTION,
     ) -> Session:
         """A session at 512 Hz, beside an engine that takes a period for each frame."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from detent.collision import Collision, resolve_collision
 from detent.coupling.four_channel import TABLE_4_1
+from detent.devices import IDEAL
 from detent.errors import ParameterError
 from detent.experiments.peg import HALF, MASS, corners, draw_peg, planar, pose
 from detent.experiments.protocol import (
@@ -70,7 +71,7 @@ def reactivate(inertia: Positive = SLAB, tilt: float = 0.15, gap: Positive = 0.0
     spec.body("peg").inertia = [inertia] * 3
     lowest = -corners(-tilt)[:, 1].min()
     world = World(spec, name="corner").placed((0.0, FLOOR + gap + lowest, -tilt))
-    session = Session(world, CONTACT, TABLE_4_1, rate=RATE)
+    session = Session(world, CONTACT, TABLE_4_1, IDEAL, rate=RATE)
     trace = session.run(0.5, Constant(PUSH))
     ticks = np.nonzero(trace["collisions"])[0]
     if len(ticks) < 2:

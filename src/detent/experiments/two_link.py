@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from detent.collision import resolve_collision
+from detent.devices import IDEAL
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, within
 from detent.hands import Constant
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, PINK, figure, save
@@ -71,7 +72,7 @@ def swing(height: float, restitution: float) -> tuple[Trace, float]:
     """Push the arm against the post; the trace, and how far its loss is off the law [-]."""
     world = arm(height)
     start = world.placed(UPRIGHT - np.array([0.25, 0.0]))
-    session = Session(start, Contact(restitution=restitution), rate=1000.0)
+    session = Session(start, Contact(restitution=restitution), device=IDEAL, rate=1000.0)
     trace = session.run(1.0, Constant(force=(-2.0, 0.0)))
     hit = int(np.argmax(trace["collisions"] > 0))
     if trace["collisions"][hit] == 0:

@@ -2,7 +2,8 @@
 
 Numba's own cache looks only at the file of the function itself, so a change in
 another file would leave a stale tick behind. The cache directory is therefore
-keyed by all the sources that are compiled, and by what generates the machine code.
+keyed by all the sources that are compiled, by what generates the machine code, and by
+whether that checks the bounds of arrays (``NUMBA_BOUNDSCHECK=1``).
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ def _fingerprint() -> str:
         digest.update(source.relative_to(package).as_posix().encode())
         digest.update(source.read_bytes())
     digest.update(f"{numba.__version__} {llvm.get_host_cpu_name()}".encode())
+    config: Any = numba.config  # type: ignore[attr-defined]
+    # debug information turns the checks on, too, where they are not turned off by name
+    digest.update(f"bounds {config.BOUNDSCHECK} debug {config.DEBUGINFO_DEFAULT}".encode())
     try:
         from importlib.metadata import version
 

@@ -11,9 +11,8 @@ With ``NUMBA_DISABLE_JIT=1`` it is an ordinary object with attributes.
 from __future__ import annotations
 
 import hashlib
-from typing import Any, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -22,6 +21,9 @@ from numba.core.datamodel.registry import register_default
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import NativeValue, lower_getattr_generic, typeof_impl, unbox
 from numba.np.arrayobj import make_array, populate_array
+
+from detent.errors import StructError
+from detent.kernels.fields import Array, Nested, Rule, rules_of, told
 
 
 class StructType(types.Type):
@@ -102,54 +104,86 @@ def _unbox_struct(typ: StructType, obj: Any, c: Any) -> NativeValue:
     return NativeValue(value)
 
 
-@dataclass_transform()
+_RESERVED = ("address", "numba_type", "_table")
+
+
+@dataclass_transform(frozen_default=True)
 class Struct:
-    """Base of structures: annotate the fields, construct with arrays, numbers or structs."""
+    """Base of structures: annotate the fields, construct with arrays, numbers or structs.
+
+    It is frozen: compiled code keeps addresses, so a field that were another array for Python
+    would still be the old one there. What arrays hold may change: ``s.x[:] = ...``.
+    """
+
+    address: int  # of the table
+    numba_type: StructType
+    _rules: ClassVar[dict[str, Rule] | None] = None
+    _type: ClassVar[StructType | None] = None  # once there is an instance
+
+    def __init_subclass__(cls) -> None:
+        if cls.__bases__ != (Struct,):
+            raise StructError(cls.__name__, "", "must derive from Struct, and from nothing else")
+        for name in cls.__annotations__:
+            if name in _RESERVED or hasattr(Struct, name):
+                raise StructError(cls.__name__, name, "is a name that every struct uses itself")
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        names = tuple(type(self).__annotations__)
-        fields = dict(zip(names, values, strict=False)) | named
-        if tuple(fields) != names and set(fields) != set(names):
-            raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}")
-        for name in names:
-            setattr(self, name, fields[name])
-        self._lay_out({name: fields[name] for name in names})
-
-    def _lay_out(self, fields: dict[str, Any]) -> None:
+        rules = self._field_rules()
+        fields = self._given(tuple(rules), values, named)
         words: list[int] = []
-        kinds = []
-        for name, value in fields.items():
-            kinds.append((name, _kind_of(value)))
-            words += _table_words(value)
-        self._table = np.array(words, np.int64)
-        self.address = int(self._table.ctypes.data)
-        self.numba_type = StructType(type(self).__name__, tuple(kinds))
+        held = self.__dict__
+        for name, rule in rules.items():
+            try:
+                taken: Any = rule.take(fields[name])
+            except ValueError as wrong:
+                problem = f"= {told(fields[name])} is not allowed: it must be {wrong}"
+                raise StructError(type(self).__name__, name, problem) from None
+            held[name] = taken
+            words += rule.words(taken)
+        table = np.array(words, np.int64)
+        table.flags.writeable = False
+        held["_table"], held["address"] = table, int(table.ctypes.data)
+        held["numba_type"] = self._one_type()
 
+    @classmethod
+    def _field_rules(cls) -> dict[str, Rule]:
+        if cls._rules is None:  # here, where all names of its module are known
+            cls._rules = rules_of(cls, Struct)
+        return cls._rules
 
-_KINDS: dict[Any, types.Type] = {}  # numba.typeof is slow
+    def _given(self, names: tuple[str, ...], values: Any, named: dict[str, Any]) -> dict[str, Any]:
+        fields = dict(zip(names, values, strict=False)) | named
+        if len(values) + len(named) != len(names) or fields.keys() != set(names):
+            raise StructError(type(self).__name__, "", f"has the fields {', '.join(names)}")
+        return fields
 
+    def _one_type(self) -> StructType:
+        """The type of all instances, made with the first: the functions are compiled once."""
+        cls = type(self)
+        if cls._type is None:
+            kinds = []
+            for name, rule in self._field_rules().items():
+                if isinstance(rule, Array | Nested):
+                    rule.fix(getattr(self, name))
+                kinds.append((name, rule.kind))
+            cls._type = StructType(cls.__name__, tuple(kinds))
+        return cls._type
 
-def _kind_of(value: Any) -> types.Type:
-    if isinstance(value, Struct):
-        return value.numba_type
-    if isinstance(value, np.ndarray):
-        flags = value.flags
-        key = (value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.aligned)
-        if key not in _KINDS:
-            kind = numba.typeof(value)
-            _KINDS[key] = kind if kind.mutable else kind.copy(readonly=False)
-        return _KINDS[key]
-    return types.float64 if isinstance(value, float) else types.int64
+    def __setattr__(self, name: str, value: Any) -> None:
+        way = "make a new struct"
+        if isinstance(self.__dict__.get(name), np.ndarray):
+            way = f"write into the array: .{name}[:] = ..."
+        raise StructError(type(self).__name__, name, f"cannot be assigned: {way}")
 
+    def __delattr__(self, name: str) -> None:
+        raise StructError(type(self).__name__, name, "cannot be deleted: compiled code reads it")
 
-def _table_words(value: Any) -> list[int]:
-    if isinstance(value, Struct):
-        return [value.address]
-    if isinstance(value, np.ndarray):
-        return [value.ctypes.data, *value.shape, *value.strides]
-    if isinstance(value, float):
-        return [int(np.float64(value).view(np.int64))]
-    return [int(value)]
+    def __reduce__(self) -> Any:
+        raise StructError(
+            type(self).__name__,
+            "",
+            "cannot be copied or pickled: a copy would keep the old addresses; make a new struct",
+        )
 
 
 @typeof_impl.register(Struct)

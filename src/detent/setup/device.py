@@ -39,7 +39,6 @@ def place_device(
     start: ToolStart,
     coupling: Coupling,
     step: float,
-    integrator: int,
     notes: list[str],
 ) -> Adapter:
     """The device behind its port, at the hand point or beside it."""
@@ -56,7 +55,6 @@ def place_device(
         mask=known.mask,
         mobility=known.mobility,
         step=step,
-        integrator=integrator,
         leads=coupling.channels.leads,
         compensate=isinstance(coupling, Admittance) and coupling.compensate,
         fastest_loop=COUPLING_DAMPING / step,

@@ -46,7 +46,7 @@ def example_adapters() -> list[Adapter]:
     """One of each simulated device."""
     pose = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
     none = np.zeros(6)
-    placed = Placed(pose, none, none, np.zeros((6, 6)), 1e-3, 0, False, False, 100.0)
+    placed = Placed(pose, none, none, np.zeros((6, 6)), 1e-3, False, False, 100.0)
     return [Inertial().adapter(placed), AdmittanceDisplay().adapter(placed)]
 
 

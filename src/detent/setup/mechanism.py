@@ -104,7 +104,7 @@ class MechanismSubject:
         fill_limits(p, Contact(), asked.device)
         if asked.device.takes_motion:
             p["cap"] = asked.device.cap()
-        adapter = place_device(asked.device, device, start, coupling, 1.0 / rate, 0, notes)
+        adapter = place_device(asked.device, device, start, coupling, 1.0 / rate, notes)
         fill_lead(lead, asked.device, coupling, device, start.mobility, 1.0 / rate, notes)
         fill_hand(p, hand)
         asked.force_path.fill(p)

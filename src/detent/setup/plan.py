@@ -167,7 +167,7 @@ def _check_chart(m: Mechanism, me: Mechanics) -> None:
 def _check_beside(m: Mechanism, me: Mechanics) -> None:
     """Refuse a ψ that only touches the manifold at the start."""
     q, z = me.q.copy(), me.z.copy()
-    me.z += BESIDE
+    me.z[:] += BESIDE
     run_stage(me.chart, me)
     me.q[:] = me.psi
     run_stage(me.dynamics, me)

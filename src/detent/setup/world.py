@@ -104,9 +104,7 @@ class WorldSubject:
         notes += idle_friction(self.world, asked.contact)
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
-        adapter = place_device(
-            asked.device, device, start, asked.coupling, 1.0 / rate, int(p["integrator"][0]), notes
-        )
+        adapter = place_device(asked.device, device, start, asked.coupling, 1.0 / rate, notes)
         lead = make_lead()
         if isinstance(asked.coupling, Admittance):
             fill_lead(lead, asked.device, asked.coupling, device, start.mobility, 1.0 / rate, notes)
