@@ -330,7 +330,7 @@ def in_a_new_process(cases: list[list[object]], **environment: str) -> list[list
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(SRC), **environment},
-        timeout=120,
+        timeout=600,
         check=True,
     )
     return json.loads(done.stdout)

@@ -560,7 +560,7 @@ def test_plain_python_and_used_memory_give_the_same_numbers() -> None:
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(SRC), "NUMBA_DISABLE_JIT": "1"},
-        timeout=120,
+        timeout=600,
         check=True,
     )
     assert json.loads(done.stdout) == expected
