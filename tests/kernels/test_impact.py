@@ -23,9 +23,10 @@ from detent.kernels.impact import (
 from detent.kernels.inertia import factor_inertia, kinetic_energy
 from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.projection import LIMIT
+from sweeps import sweep
 
 SRC = Path(__file__).resolve().parents[2] / "src"
-PER_SHAPE = 76 if JIT_ENABLED else 1  # 11 x 24 shapes: 20,064 cases
+PER_SHAPE = sweep(76, 1)  # in full: 11 x 24 shapes, 20,064 cases
 
 
 class Cases(NamedTuple):
@@ -131,7 +132,7 @@ def solve_cases(rng: np.random.Generator, rows: int, nv: int, count: int, decade
 
 @pytest.fixture(scope="module")
 def cases() -> list[Cases]:
-    """20,000 collisions, of inertias with a condition number up to 1e6."""
+    """20,000 collisions in full, of inertias with a condition number up to 1e6."""
     rng = np.random.default_rng(0)
     shapes = [(rows, nv) for nv in range(2, 13) for rows in range(1, 25)]
     return [solve_cases(rng, rows, nv, PER_SHAPE, 6.0) for rows, nv in shapes]

@@ -17,8 +17,9 @@ from scipy.spatial.transform import Rotation
 
 from detent.kernels import mapping
 from detent.kernels.jit import JIT_ENABLED
+from sweeps import sweep
 
-MANY = 10_000 if JIT_ENABLED else 50
+MANY = sweep(10_000, 50)
 ENTER, LEAVE = 0.01, 0.02
 
 
