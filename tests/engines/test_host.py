@@ -18,6 +18,8 @@ from detent.servo.live import Live
 from engines import adapters
 from waiting import wait_for
 
+pytestmark = pytest.mark.live
+
 RATE = 1000.0
 CAP = 5.0  # [N]
 AGE, DECAY = 0.15, 0.02  # [s]
