@@ -386,6 +386,7 @@ def by_all(vertices: np.ndarray, faces: np.ndarray) -> float:
     return float((-(centres @ planes[:, :3].T + planes[:, 3])).min(axis=1).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stretch", [1.0, 10.0])
 def test_a_small_dent_of_a_fine_mesh_is_found_with_few_planes(
     stretch: float, monkeypatch: pytest.MonkeyPatch
@@ -412,6 +413,7 @@ def test_without_the_extra_decomposing_says_what_to_install(
         hollow_world(tmp_path, decompose=True)
 
 
+@pytest.mark.slow
 def test_parts_leave_the_gap_open_and_come_from_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

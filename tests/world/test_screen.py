@@ -95,6 +95,7 @@ HARMFUL = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", HARMFUL, ids=lambda make: make.__name__)
 def test_a_harmful_file_ends_in_a_sentence_within_five_seconds_and_a_gigabyte(
     make: Callable[[Path], Path], tmp_path: Path
