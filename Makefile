@@ -3,25 +3,48 @@
 PYTHON ?= python3
 OUT    ?= results
 ARGS   ?=
+JOBS   ?= auto
 
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENES := .venv-scenes
 BOUNDS := tests/servo/test_every_stage.py
+PYTEST := $(BIN)/python -m pytest
+# A file's tests share what they compute, so a worker takes whole files.
+PARALLEL := $(PYTEST) -n $(JOBS) --dist loadfile
+# ARGS may leave one of several runs without tests, which pytest calls 5.
+OR_NONE = $(if $(ARGS),|| [ $$? -eq 5 ])
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bounds test-scenes check bench reproduce clean system-packages scenes
+.NOTPARALLEL:
+.PHONY: help run test quick test-long test-clock test-rest test-scenes check bench reproduce clean
+.PHONY: system-packages scenes compiled bounds
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  Variables: PYTHON (the interpreter, 3.11 or newer), ARGS (passed on), OUT (reproduce's folder)"
+	@echo "  Variables: PYTHON (the interpreter, 3.11 or newer), ARGS (passed on), JOBS (tests at once), OUT (reproduce's folder)"
 
 run: $(STAMP) ## start the workbench in the browser (detent play)
 	$(BIN)/detent play $(ARGS)
 
-test: check system-packages scenes bounds ## all checks, then all tests
-	$(BIN)/python -m pytest $(ARGS)
+test: check system-packages scenes test-clock bounds test-rest ## all checks, then all tests
+
+quick: $(STAMP) compiled ## tests without browser, wall clock and what is long
+	$(PARALLEL) -m "not live and not browser and not slow and not long" $(ARGS)
+
+test-long: export DETENT_LONG = 1
+test-long: check system-packages scenes compiled ## all tests, with the full counts of sweeps
+	$(PYTEST) -m "live or browser" $(ARGS) $(OR_NONE)
+	$(PARALLEL) -m "not live and not browser" $(ARGS) $(OR_NONE)
+
+# What runs on the wall clock has the machine to itself.
+test-clock: $(STAMP) compiled
+	$(PYTEST) -m "(live or browser) and not long" $(ARGS) $(OR_NONE)
+
+# The last run of `make test`, because its closing line counts most of the tests.
+test-rest: $(STAMP) compiled
+	$(PARALLEL) -m "not live and not browser and not long" $(ARGS) $(OR_NONE)
 
 bounds: $(STAMP) ## a few ticks of every stage, with each index checked
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(BOUNDS)
@@ -47,6 +70,9 @@ clean: ## remove the environment, caches and results
 
 system-packages:
 	@tools/system-packages
+
+compiled: $(STAMP) # before workers start, each of which would compile the same
+	@$(BIN)/python tests/warm.py
 
 scenes: # never fails: tests that lack the scenes skip themselves
 	@$(MAKE) --no-print-directory $(SCENES)/.installed || echo "the scenes cannot be had here: their tests will be skipped"

@@ -6,26 +6,45 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from detent.bench.scene import SceneCosts, microseconds
-from detent.cli import app
+from detent.cli import app, main
 from detent.errors import ExperimentError
 from detent.experiments.protocol import Experiment, Result, at_most
 from detent.record.trace import Trace
 
 
-def detent(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def detent(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """As a user starts it: in a process of its own, which takes seconds to import all."""
     return subprocess.run(
         [sys.executable, "-m", "detent", *arguments],
         capture_output=True,
         text=True,
-        cwd=cwd,
-        timeout=300,
+        timeout=600,
     )
+
+
+Called = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Called:
+    """The same in this process: from the arguments to the exit code."""
+    monkeypatch.setattr("signal.signal", lambda number, handler: None)
+
+    def called(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["detent", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        return subprocess.CompletedProcess(arguments, left.value.code or 0, *capsys.readouterr())
+
+    return called
 
 
 def test_list_names_what_there_is() -> None:
@@ -42,11 +61,11 @@ def test_list_names_what_there_is() -> None:
     assert found["parameters"]["corner-push"]["gap_x"] == 0.02
 
 
-def test_list_shows_what_an_experiment_can_be_told() -> None:
-    said = detent("list", "corner-push").stdout
+def test_list_shows_what_an_experiment_can_be_told(call: Called) -> None:
+    said = call("list", "corner-push").stdout
     assert re.search(r"gap_x +0\.02", said)
-    assert "detent list NAME" in " ".join(detent("run", "--help").stdout.split())
-    assert re.search(r"gap +0\.02 +above 0 and at most 0\.1", detent("list", "walls").stdout)
+    assert "detent list NAME" in " ".join(call("run", "--help").stdout.split())
+    assert re.search(r"gap +0\.02 +above 0 and at most 0\.1", call("list", "walls").stdout)
 
 
 def test_every_experiment_may_have_its_defaults() -> None:
@@ -69,8 +88,8 @@ def test_what_cannot_be_computed_names_what_was_set(error: type[Exception]) -> N
         fake()  # of its own: a mistake of the experiment
 
 
-def test_run_prints_one_object_of_the_agreed_form() -> None:
-    done = detent("run", "corner-push", "--json", "--set", "gap_x=0.01")
+def test_run_prints_one_object_of_the_agreed_form(call: Called) -> None:
+    done = call("run", "corner-push", "--json", "--set", "gap_x=0.01")
     report = json.loads(done.stdout)
     assert done.returncode == 0, done.stderr
     assert set(report) == {"experiment", "seed", "parameters", "metrics", "claims"}
@@ -78,20 +97,20 @@ def test_run_prints_one_object_of_the_agreed_form() -> None:
     assert set(report["claims"][0]) == {"id", "source", "text", "measured", "required", "passed"}
 
 
-def test_run_writes_figure_and_readable_traces(tmp_path: Path) -> None:
+def test_run_writes_figure_and_readable_traces(tmp_path: Path, call: Called) -> None:
     done = detent("run", "corner-push", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "corner-push.png").stat().st_size > 10_000
     trace = Trace.load(tmp_path / "corner-push-iapb.arrow")
     assert len(trace) == 4 * 512
-    out = detent("export", str(tmp_path / "corner-push-iapb.arrow"), "--to", "csv")
+    out = call("export", str(tmp_path / "corner-push-iapb.arrow"), "--to", "csv")
     assert out.returncode == 0
     first = (tmp_path / "corner-push-iapb.csv").read_text().splitlines()[0]
     assert "device_position_0" in first
 
 
-def test_reproduce_writes_the_report(tmp_path: Path) -> None:
-    done = detent("reproduce", "corner-push-3d", "--out", str(tmp_path))
+def test_reproduce_writes_the_report(tmp_path: Path, call: Called) -> None:
+    done = call("reproduce", "corner-push-3d", "--out", str(tmp_path))
     assert done.returncode == 0, done.stdout
     report = json.loads((tmp_path / "report.json").read_text())
     assert [e["experiment"] for e in report["experiments"]] == ["corner-push-3d"]
@@ -153,15 +172,15 @@ def test_reproduce_fails_when_a_claim_fails(
         (("play", "corner", "--tool", "hammer"), "no body 'hammer'; known: peg"),
     ],
 )
-def test_bad_input_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
-    done = detent(*arguments)
+def test_bad_input_is_one_sentence(arguments: tuple[str, ...], said: str, call: Called) -> None:
+    done = call(*arguments)
     words = " ".join(done.stderr.split())
     assert done.returncode == 2
     assert said in words
     assert "Traceback" not in words
 
 
-def test_check_says_what_is_wrong(tmp_path: Path) -> None:
+def test_check_says_what_is_wrong(tmp_path: Path, call: Called) -> None:
     scene = tmp_path / "two.xml"
     scene.write_text(
         """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
@@ -169,11 +188,11 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
         <body pos="1 0 1"><joint type="hinge"/><geom size="0.1"/></body>
         </worldbody></mujoco>"""
     )
-    unnamed = detent("play", str(scene))
+    unnamed = call("play", str(scene))
     assert unnamed.returncode == 2
     said = " ".join(unnamed.stderr.split())
     assert "2 things to hold; name one (tool=, --tool): a (free, 4.19 kg), #2" in said
-    assert detent("check", str(scene), "--json").returncode == 0  # as if the first were held
+    assert call("check", str(scene), "--json").returncode == 0  # as if the first were held
     done = detent("check", str(scene), "--tool", "a", "--json")
     found = json.loads(done.stdout)
     assert found["degrees_of_freedom"] == 7
@@ -196,7 +215,7 @@ def test_a_scene_can_be_trusted_and_freed(tmp_path: Path, monkeypatch: pytest.Mo
         assert json.loads(done.stdout)["degrees_of_freedom"] == freedom
 
 
-def test_a_geom_without_a_name_is_called_after_its_body(tmp_path: Path) -> None:
+def test_a_geom_without_a_name_is_called_after_its_body(tmp_path: Path, call: Called) -> None:
     scene = tmp_path / "nameless.xml"
     ball = '<freejoint/><geom size="0.1"/>'
     scene.write_text(
@@ -204,7 +223,7 @@ def test_a_geom_without_a_name_is_called_after_its_body(tmp_path: Path) -> None:
         <body name="a" pos="0 0 .09">{ball}</body><body pos="0 .19 .09">{ball}</body>
         </worldbody></mujoco>"""
     )
-    found = json.loads(detent("check", str(scene), "--tool", "a", "--json").stdout)
+    found = json.loads(call("check", str(scene), "--tool", "a", "--json").stdout)
     pairs = ["a#1–geom 2 of #2", "world#0–a#1", "world#0–geom 2 of #2"]
     assert found["contact_pairs_at_the_start"] == pairs
     assert "a–#2 by 10 mm" in found["warnings"][0]

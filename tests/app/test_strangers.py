@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 import zstandard
 from browser import Page, open_browser, open_page, wait_for
-from detent.servo.live import Live
 from strangers import (
     SUBPROTOCOL,
     bad_messages,
@@ -42,6 +41,7 @@ from detent.app.stage import Stage, set_stage
 from detent.app.status import StatusLine
 from detent.app.visitors import LOOKING_ON, YOURS
 from detent.app.workbench import Workbench, grip, run
+from detent.servo.loop.live import Live
 
 pytestmark = pytest.mark.live
 MANY = [2_000, pytest.param(100_000, marks=pytest.mark.long)]

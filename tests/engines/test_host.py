@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
-from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from detent import Contact, LocalModel, Session, World
+from detent import Contact, LocalModel, Session, Trace, World
 from detent.devices import Inertial
+from detent.engines import host
 from detent.errors import EngineError, MissingExtraError, ParameterError
 from detent.hands import Constant
 from detent.servo.loop.live import Live
 from engines import adapters
+from waiting import PATIENCE, wait_for
+
+pytestmark = pytest.mark.live
 
 RATE = 1000.0
 CAP = 5.0  # [N]
@@ -35,17 +38,19 @@ def pressing(engine: str | type = "mujoco", **local: object) -> Session:
 PUSH = Constant((0.0, -1.0))
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 60.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if what():
-            return True
-        time.sleep(0.01)
-    return False
+@pytest.fixture(autouse=True)
+def no_stall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that others keep from the processor for seconds is not taken for asleep."""
+    monkeypatch.setattr(host, "STALL", PATIENCE)
 
 
 def newest(live: Live) -> np.ndarray:
     return live.view()[1]
+
+
+def faded(rows: np.ndarray) -> np.ndarray:
+    """Where the last update was so old that nothing of it was felt any more."""
+    return (rows["age"] > AGE + 2 * DECAY) & (rows["trust"] == 0.0)
 
 
 def test_updates_come_from_another_process() -> None:
@@ -53,12 +58,11 @@ def test_updates_come_from_another_process() -> None:
         assert live.engine is not None
         assert live.engine.pid != os.getpid()
         assert wait_for(lambda: live.engine.status().frames > 20)
-        assert wait_for(lambda: newest(live)["contacts"] == 2)
-        assert newest(live)["local"] == 2
+        assert wait_for(lambda: newest(live)["contacts"] == newest(live)["local"] == 2)
         poses, _ = live.view()
         assert poses.shape == (World.builtin("corner").model.nbody, 7)
         pid = live.engine.pid
-    assert wait_for(lambda: not _alive(pid), 5.0)
+    assert wait_for(lambda: not _alive(pid))
 
 
 def _alive(pid: int) -> bool:
@@ -72,10 +76,11 @@ def _alive(pid: int) -> bool:
 def die_and_return(live: Live) -> None:
     """Kill the engine while the peg presses; wait until a new one is believed again."""
     assert wait_for(lambda: newest(live)["trust"] == 1.0 and newest(live)["contacts"] > 0)
-    restarts = live.engine.status().restarts
+    restarts, killed = live.engine.status().restarts, newest(live)["time"]
     os.kill(live.engine.pid, signal.SIGKILL)
-    assert wait_for(lambda: live.engine.status().restarts == restarts + 1)
-    assert wait_for(lambda: newest(live)["age"] > AGE + 2 * DECAY)
+    assert wait_for(lambda: live.engine.status().restarts > restarts)
+    # among the rows so far: it may be back before this thread looks
+    assert wait_for(lambda: faded((rows := live.recent())[rows["time"] > killed]).any())
     assert wait_for(lambda: newest(live)["age"] < AGE and newest(live)["trust"] == 1.0)
 
 
@@ -91,14 +96,13 @@ def check_deaths(rows: np.ndarray) -> int:
     return int((np.diff(dead.astype(int)) == 1).sum())
 
 
-def test_a_killed_engine_lets_go_and_comes_back() -> None:
-    chunks = []
-    with pressing().live(rate=RATE, hand=PUSH) as live:
+def test_a_killed_engine_lets_go_and_comes_back(tmp_path: Path) -> None:
+    file = tmp_path / "killed.arrow"
+    with pressing().live(rate=RATE, hand=PUSH, record=file) as live:
         for _ in range(KILLS):
             die_and_return(live)
-            chunks.append(live.recent(8.0))
         assert live.running
-    assert all(check_deaths(rows) > 0 for rows in chunks)
+    assert check_deaths(Trace.load(file).rows) >= KILLS
 
 
 def test_an_engine_that_cannot_start_says_why() -> None:
@@ -117,10 +121,11 @@ def test_a_raising_engine_is_started_again_and_quoted() -> None:
         assert live.running
 
 
-def test_a_sleeping_engine_is_killed() -> None:
+def test_a_sleeping_engine_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host, "STALL", 2.0)
     with pressing(adapters.Sleepy).live(rate=RATE, hand=PUSH) as live:
         assert wait_for(lambda: live.engine.status().restarts >= 1)
-        assert newest(live)["age"] > AGE and newest(live)["trust"] == 0.0
+        assert wait_for(lambda: faded(live.recent()).any())
 
 
 def test_nan_never_reaches_the_device() -> None:
@@ -134,9 +139,8 @@ def test_nan_never_reaches_the_device() -> None:
 
 def test_a_lost_world_fades() -> None:
     with pressing(adapters.Lost).live(rate=RATE, hand=PUSH) as live:
-        assert wait_for(lambda: newest(live)["age"] > AGE + 2 * DECAY)
-        assert newest(live)["trust"] == 0.0
-        assert "diverged" in live.engine.status().trouble
+        assert wait_for(lambda: bool(faded(newest(live))))
+        assert wait_for(lambda: "diverged" in live.engine.status().trouble)
         assert live.engine.status().restarts == 0
 
 

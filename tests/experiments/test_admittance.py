@@ -12,6 +12,8 @@ from detent.experiments import find
 from detent.experiments.rolling_disk import measured, parking, parking_hand, session
 from detent.mechanism.library import WHEEL
 
+pytestmark = pytest.mark.slow
+
 NAMES = (
     "rolling-disk", "disk-on-sphere", "two-link-circle", "euler-versus-lie",
     "admittance-versus-impedance",

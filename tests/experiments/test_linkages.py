@@ -20,6 +20,8 @@ from detent.record.trace import Trace
 from detent.world.world import World
 from planar_linkage import FOUR_BAR, THREE_LINK, Rendering, drift
 
+pytestmark = pytest.mark.slow
+
 CLAIMS: dict[str, Callable[[Metrics], list[Claim]]] = {
     "linkage-distal": linkages.distal_claims,
     "linkage-middle": linkages.middle_claims,

@@ -23,6 +23,8 @@ from detent.experiments.local_models import METHODS, RATE
 from detent.experiments.protocol import Claim, Metrics, Result
 from detent.world.world import World
 
+pytestmark = pytest.mark.slow
+
 CLAIMS: dict[str, Callable[[Metrics], list[Claim]]] = {
     "tight-hole-1d": local_wall.peg_claims,
     "static-wall": local_wall.wall_claims,

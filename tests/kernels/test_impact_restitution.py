@@ -13,8 +13,9 @@ from detent.kernels.impact_restitution import resolve_restitutions, restitution_
 from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.projection import LIMIT
 from kernels.test_impact import Tick, random_inertias, random_rows
+from sweeps import sweep
 
-PER_SHAPE = 116 if JIT_ENABLED else 1  # 11 x 16 shapes: 20,416 cases
+PER_SHAPE = sweep(116, 1)  # in full: 11 x 16 shapes, 20,416 cases
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24)
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from detent.kernels import linalg
-from detent.kernels.jit import JIT_ENABLED
+from sweeps import sweep
 
-MANY = 2000 if JIT_ENABLED else 20
+MANY = sweep(2000, 20)
 
 
 def random_spd(rng: np.random.Generator, n: int, condition: float = 1e3) -> np.ndarray:

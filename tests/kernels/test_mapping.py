@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import mujoco
-import numba
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python as nrt
@@ -16,9 +15,10 @@ from scipy.linalg import null_space, subspace_angles
 from scipy.spatial.transform import Rotation
 
 from detent.kernels import mapping
-from detent.kernels.jit import JIT_ENABLED
+from detent.kernels.jit import JIT_ENABLED, kernel
+from sweeps import sweep
 
-MANY = 10_000 if JIT_ENABLED else 50
+MANY = sweep(10_000, 50)
 ENTER, LEAVE = 0.01, 0.02
 
 
@@ -595,7 +595,7 @@ def test_a_device_that_cannot_move_has_no_penalty(mobility: np.ndarray) -> None:
     assert np.isnan(out).any()
 
 
-@numba.njit
+@kernel
 def many_ticks(
     mobility: np.ndarray, M: np.ndarray, work: mapping.MappingWork, a: np.ndarray, ticks: int
 ) -> int:

@@ -186,7 +186,7 @@ def test_plain_python_gives_the_same_numbers() -> None:
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(SRC), "NUMBA_DISABLE_JIT": "1"},
-        timeout=120,
+        timeout=600,
         check=True,
     )
     rng = np.random.default_rng(1)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ import detent
 from detent import Contact, Session, Trace, World
 from detent.errors import TraceError, UnknownNameError
 from detent.hands import Constant
+from waiting import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -110,10 +110,8 @@ def test_a_killed_run_leaves_a_readable_trace(trace: Trace, tmp_path: Path) -> N
         env={**os.environ, "PYTHONPATH": package_home()},
     )
     try:
-        until = time.monotonic() + 100
-        while time.monotonic() < until and not (file.exists() and file.stat().st_size > 10**7):
-            assert process.poll() is None
-            time.sleep(0.02)
+        assert wait_for(lambda: process.poll() is not None or size(file) > 10**7, 300.0)
+        assert process.poll() is None
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -122,6 +120,11 @@ def test_a_killed_run_leaves_a_readable_trace(trace: Trace, tmp_path: Path) -> N
     assert len(back) % 4096 == 0
     np.testing.assert_allclose(back["time"], 1e-3 * np.arange(len(back)), atol=1e-9)
     assert back.meta["world"] == "corner"
+
+
+def size(file: Path) -> int:
+    """[bytes] of what is written so far."""
+    return file.stat().st_size if file.exists() else 0
 
 
 def package_home() -> str:
@@ -211,8 +214,8 @@ def test_the_head_holds_everything_that_changes_the_run() -> None:
 @pytest.mark.live
 def test_the_head_of_a_live_trace_has_the_live_rate(tmp_path: Path) -> None:
     session = Session(World.builtin("corner"), rate=1000)
-    with session.live(rate=2000, record=tmp_path / "l.arrow"):
-        time.sleep(0.2)
+    with session.live(rate=2000, record=tmp_path / "l.arrow") as live:
+        assert wait_for(lambda: live.status().ticks > 10)
     back = Trace.load(tmp_path / "l.arrow")
     assert np.diff(back["time"])[0] == pytest.approx(1 / 2000)
     assert back.meta["rate"] == 2000

@@ -23,6 +23,7 @@ from detent.mechanism import BodyDamper, BodySpring, Orientation
 from detent.mechanism.library import builtin
 from detent.servo.loop.loop import run_lockstep
 from mechanism_lab import IDEAL, admissible, pendulum, planar_arm, settled
+from waiting import wait_for
 
 X, Y, DX, DY, M, G = sp.symbols("x y dx dy m g", real=True)
 
@@ -406,8 +407,7 @@ def test_a_mechanism_runs_live() -> None:
     session = Session(builtin("lie-disk-on-sphere"))
     with session.live(rate=500.0, hand=Impedance(200.0, 10.0)) as live:
         live.pull((0.03, -0.03, 0.03))
-        while live.status().ticks < 300:
-            pass
+        assert wait_for(lambda: live.status().ticks >= 300)
         poses, row = live.view()
         rows = live.recent()
     assert len(rows) and rows["closure"].max() < 1e-9
@@ -430,7 +430,7 @@ def test_plain_python_agrees_with_compiled_code() -> None:
             [sys.executable, "-c", code],
             env={**os.environ, "NUMBA_DISABLE_JIT": plain,
                  "PYTHONPATH": str(Path(detent.__file__).parents[1])},
-            capture_output=True, text=True, timeout=300,
+            capture_output=True, text=True, timeout=600,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         outputs.append(np.array(eval(done.stdout)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from detent import Contact, Friction, Session, Trace, World
 from detent.errors import ParameterError, UnknownNameError
 from detent.hands import Constant, Impedance, Playback, Sinusoid
+from waiting import wait_for
 
 HANDS = {
     "sinusoid": Sinusoid(force=(2.0, 3.0), torque=0.02, frequency=2.0, bias_force=(0.3, -0.4)),
@@ -52,9 +52,7 @@ def test_live_it_is_the_same_run() -> None:
     session = corner()
     recorded = session.run(0.4, HANDS["impedance"])
     with session.live(rate=1000, hand=Playback.from_trace(recorded)) as live:
-        until = time.monotonic() + 10.0
-        while live.status().ticks < 450 and time.monotonic() < until:
-            time.sleep(0.01)
+        assert wait_for(lambda: live.status().ticks >= 450)
     rows = live.recent()
     assert len(rows) >= 450
     assert Trace(rows[:400], {}).state_hash() == recorded.state_hash()

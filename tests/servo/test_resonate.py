@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -26,6 +23,7 @@ from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.ringing import MATERIALS
 from detent.setup.contact import fill_contact, least_rate
 from lab import LOOSE, PLANAR, advance, scene, start
+from waiting import wait_for
 
 RATE = 4000.0  # [Hz]
 LIMITS = (15.0, 15.0, 1.0)  # [N, N, N·m] TH 4.5.2
@@ -211,21 +209,13 @@ def test_a_live_rate_that_is_too_low_for_the_material_is_refused() -> None:
 # --- live
 
 
-def wait(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
-    """Whether it became true in time."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and not condition():
-        time.sleep(0.01)
-    return condition()
-
-
 @pytest.mark.live
 def test_a_command_changes_the_material_while_it_runs() -> None:
     world = World.from_string(scene(FLOOR + PEG)).placed((0.0, 0.0125, 0.0))
     hand = Sinusoid(force=(0.0, 30.0), frequency=6.0, phase=1.57, bias_force=(0.0, -10.0))
     contact = Contact(4000, 60, restitution=0.3)
     with Session(world, contact, LOOSE).live(rate=1000, hand=hand) as live:
-        assert wait(lambda: live.recent()["collisions"].sum() > 3)
+        assert wait_for(lambda: live.recent()["collisions"].sum() > 3)
         rows = live.recent()
         np.testing.assert_array_equal(rows["raw_wrench"][:, 1], rows["environment_wrench"][:, 1])
         for material in ("wood", "rubber", None):
@@ -238,7 +228,7 @@ def test_a_command_changes_the_material_while_it_runs() -> None:
                 rows = live.recent()
                 return rows[rows["time"] > (first + 50) / 1000]
 
-            assert wait(lambda new=new: new()["collisions"].sum() > 3)
+            assert wait_for(lambda new=new: new()["collisions"].sum() > 3)
             rows = new()
             differs = rows["raw_wrench"][:, 1] != rows["environment_wrench"][:, 1]
             assert differs.any() == (material is not None)

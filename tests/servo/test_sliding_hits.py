@@ -11,6 +11,7 @@ from detent.kernels.constants import SWEEPS
 from detent.kernels.impact_friction import friction_work, resolve_friction
 from detent.kernels.projection import iteration_limit
 from lab import advance, loose, start
+from sweeps import sweep
 
 BALL = """<mujoco><option gravity="0 0 0"/><worldbody>
 <geom name="floor" type="plane" size="5 5 .1"/>
@@ -84,7 +85,7 @@ def random_case(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
 def test_energy_never_rises_and_no_cone_is_violated() -> None:
     rng = np.random.default_rng(7)
     work = {nv: friction_work(16, nv) for nv in range(3, 9)}
-    for _ in range(10_000):
+    for _ in range(sweep(10_000, 100)):
         D, rows, mu, e, qd = random_case(rng)
         m, nv = len(mu), len(qd)
         after, p, pt = np.zeros(nv), np.zeros(m), np.zeros((m, 2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import mujoco
@@ -17,6 +16,7 @@ from detent.world.holdable import worth_holding
 from detent.world.inspect import inspect_world
 from detent.world.stiffness import least_rate, lightest_contact, stiffest
 from lab import scene
+from waiting import wait_for
 
 INERTIAL = """<inertial><mass value="1"/>
   <inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>"""
@@ -269,9 +269,7 @@ def test_a_live_run_notes_the_same() -> None:
     stiff = Contact(mode="penalty", stiffness=20_000.0, damping=1.0)
     session = Session(World.from_string(LIGHT_BALL), stiff)
     with session.live(rate=1000.0, hand=Constant(force=(0.0, 0.0, -1.0))) as live:
-        deadline = time.monotonic() + 60.0
-        while not live.notes() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        assert wait_for(lambda: bool(live.notes()))
     (said,) = live.notes()
     assert "most at floor–ball: stiffness to 25 %" in said
     assert "from 2000 Hz on they would not be" in said
@@ -388,6 +386,7 @@ def by_all(vertices: np.ndarray, faces: np.ndarray) -> float:
     return float((-(centres @ planes[:, :3].T + planes[:, 3])).min(axis=1).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stretch", [1.0, 10.0])
 def test_a_small_dent_of_a_fine_mesh_is_found_with_few_planes(
     stretch: float, monkeypatch: pytest.MonkeyPatch
@@ -414,6 +413,7 @@ def test_without_the_extra_decomposing_says_what_to_install(
         hollow_world(tmp_path, decompose=True)
 
 
+@pytest.mark.slow
 def test_parts_leave_the_gap_open_and_come_from_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,13 +80,14 @@ LOADING = """
 import resource, time
 from detent import World
 from detent.errors import SceneError
-began = time.monotonic()
+began = time.process_time()
 try:
     World.load("scene.xml")
 except SceneError as error:
     # of the child that looks first: the own ru_maxrss begins with that of whoever started this
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(time.monotonic() - began, memory << 10, error)
+    child = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = time.process_time() - began + child.ru_utime + child.ru_stime
+    print(seconds, child.ru_maxrss << 10, error)
 """
 
 HARMFUL = (
@@ -94,13 +95,20 @@ HARMFUL = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", HARMFUL, ids=lambda make: make.__name__)
 def test_a_harmful_file_ends_in_a_sentence_within_five_seconds_and_a_gigabyte(
     make: Callable[[Path], Path], tmp_path: Path
 ) -> None:
+    """Seconds of the processor, which a busy machine makes no more of."""
     make(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-c", LOADING], cwd=tmp_path, capture_output=True, text=True, check=True
+        [sys.executable, "-c", LOADING],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
     )
     seconds, memory, said = done.stdout.split(maxsplit=2)
     assert float(seconds) < 5.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from detent.coupling.four_channel import TABLE_4_1
+from detent.devices import IDEAL
 from detent.experiments.corner import FORCE, LIMITS, METHODS, RATE, WALL_X, extent
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most
 from detent.hands import Constant

@@ -39,7 +39,8 @@ def _job(one: Fitted) -> str:
     return f"{one.stage.function.__name__}:{one.stage.takes.__name__}"
 
 
-def _compile_unclaimed(stages: Iterable[Fitted], folder: Path) -> None:
+def compile_unclaimed(stages: Iterable[Fitted], folder: Path) -> None:
+    """Compile those that nobody who works in this folder has claimed."""
     for one in stages:
         if _claim(folder, _job(one)):
             compile_stage(one)
@@ -48,7 +49,7 @@ def _compile_unclaimed(stages: Iterable[Fitted], folder: Path) -> None:
 def help_compiling(folder: str, *jobs: str) -> None:
     """What a helper process does: compile stages that nobody has claimed yet."""
     known = {_job(one): one for one in all_stages()}
-    _compile_unclaimed((known[job] for job in jobs if job in known), Path(folder))
+    compile_unclaimed((known[job] for job in jobs if job in known), Path(folder))
 
 
 def warm(ready: Prepared) -> None:
@@ -72,7 +73,7 @@ def _compile_on_all_cores(absent: list[Fitted]) -> None:
             subprocess.Popen(command, stdout=quiet, stderr=quiet) for _ in range(max(helpers, 0))
         ]
         try:
-            _compile_unclaimed(absent, Path(folder))
+            compile_unclaimed(absent, Path(folder))
             for process in started:
                 process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
