@@ -219,6 +219,16 @@ class Session:
         other.subject = self.subject.holding(held, qpos, qvel)
         return other
 
+    def continued(self, live: Live, held: str) -> Session:
+        """The same session with the hand at a link, as a live one has left it.
+
+        What was changed while that ran is kept.
+        """
+        other = self.holding(held, *live.configuration())
+        contact, other.coupling, other.force_path, _ = live.settings
+        other.contact = contact or self.contact
+        return other
+
     def changed(self, **contact: Any) -> Session:
         """The same session with other contact properties."""
         other = copy.copy(self)

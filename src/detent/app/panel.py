@@ -16,9 +16,8 @@ from detent.app.readings import Readings
 from detent.engines.host import EngineStatus
 from detent.hands import Impedance
 from detent.servo.loop.live import Live, Status
-from detent.setup.contact import fill_contact, least_rate
-from detent.setup.hand import fill_hand
-from detent.world.contact import MATERIALS, Contact
+from detent.setup.contact import least_rate
+from detent.world.contact import MATERIALS
 from detent.world.world import World
 
 # label, field of Contact, least and largest value, step
@@ -41,12 +40,13 @@ class Panel:
         self,
         server: viser.ViserServer,
         live: Live,
-        contact: Contact | None,
         grip: Impedance,
+        firmness: float,
         pull: Pull,
         readings: Readings,
     ) -> None:
-        self._live, self._contact, self._grip = live, contact or Contact(), grip
+        self._live, self._grip = live, grip
+        self.firmness = firmness  # of the grip, relative to its default
         self._pull, self._readings = pull, readings
         self._said_scripted = True
         self.wanted_link: str | None = None  # chosen by somebody, instead of the held one
@@ -55,7 +55,7 @@ class Panel:
         self._hand_folder = gui.add_folder("Hand")
         with self._hand_folder:
             self._scripted = self._add_hand(gui)
-        if contact is not None:
+        if live.settings.contact is not None:
             with gui.add_folder("Contact"):
                 self._add_contact(gui)
         with gui.add_folder("Servo"):
@@ -105,7 +105,7 @@ class Panel:
             round(SOFTEST * start),
             round(STIFFEST * start),
             1,
-            round(start),
+            round(self.firmness * start),
             hint="How stiffly the hand goes where it is led.",
         )
         grip.on_update(self._grip_changed)
@@ -121,22 +121,13 @@ class Panel:
 
     async def _grip_changed(self, event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
         """Stiffness as asked for; damping with its square root, so that the ratio stays."""
-        stiffer = float(event.target.value) / self._grip.stiffness
-        gains = np.array(
-            [
-                (self._grip.stiffness, self._grip.rotational_stiffness),
-                (self._grip.damping, self._grip.rotational_damping),
-            ]
-        ) * [[stiffer], [np.sqrt(stiffer)]]
-        hand = Impedance(gains[0, 0], gains[1, 0], gains[0, 1], gains[1, 1])
-        parameters = self._live.parameters
-        fill_hand(parameters, hand)
-        self._live.command(parameters)
+        self.firmness = float(event.target.value) / self._grip.stiffness
+        self._live.change(hand=firmer(self._grip, self.firmness))
 
     def _add_contact_slider(
         self, gui: viser.GuiApi, label: str, field: str, bounds: tuple[float, float], step: float
     ) -> None:
-        value = float(getattr(self._contact, field))
+        value = float(getattr(self._live.settings.contact, field))
         slider = gui.add_slider(label, min(bounds[0], value), max(bounds[1], value), step, value)
 
         async def changed(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
@@ -147,13 +138,14 @@ class Panel:
     def _add_materials(self, gui: viser.GuiApi) -> None:
         """What collisions feel like, where they are rendered as impulses."""
         felt = self._live.parameters["device_force"][0]
-        if self._contact.mode != "impulse" or not felt:
+        contact = self._live.settings.contact
+        if contact.mode != "impulse" or not felt:
             return
         known = [name for name in MATERIALS if least_rate(name) <= self._live.rate]
         chosen = gui.add_dropdown(
             "Material",
             (NO_MATERIAL, *known),
-            initial_value=self._contact.material or NO_MATERIAL,
+            initial_value=contact.material or NO_MATERIAL,
             hint="How collisions feel: as a single blow, or as a tapped material.",
         )
 
@@ -164,10 +156,18 @@ class Panel:
         chosen.on_update(changed)
 
     def _change_contact(self, change: dict[str, Any]) -> None:
-        self._contact = replace(self._contact, **change)
-        parameters = self._live.parameters
-        fill_contact(parameters, self._contact)
-        self._live.command(parameters)
+        self._live.change(contact=replace(self._live.settings.contact, **change))
+
+
+def firmer(grip: Impedance, firmness: float) -> Impedance:
+    """A grip so many times as stiff; its damping with the square root, so that the ratio stays."""
+    ease = float(np.sqrt(firmness))
+    return Impedance(
+        firmness * grip.stiffness,
+        ease * grip.damping,
+        firmness * grip.rotational_stiffness,
+        ease * grip.rotational_damping,
+    )
 
 
 def table(status: Status, readings: Readings, engine: EngineStatus | None = None) -> str:

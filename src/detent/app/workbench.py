@@ -13,7 +13,7 @@ import numpy as np
 from detent.app.arrows import ForceArrows
 from detent.app.handle import Handle
 from detent.app.lead import Lead
-from detent.app.panel import Panel
+from detent.app.panel import Panel, firmer
 from detent.app.picture import Picture
 from detent.app.pull import Pull
 from detent.app.readings import Readings
@@ -47,7 +47,14 @@ class Workbench:
     as nobody drags, by the pointer afterwards. It never touches the servo's memory.
     """
 
-    def __init__(self, session: Session, live: Live, stage: Stage, server: PageServer) -> None:
+    def __init__(
+        self,
+        session: Session,
+        live: Live,
+        stage: Stage,
+        server: PageServer,
+        firmness: float = 1.0,
+    ) -> None:
         self._live, self._server = live, server
         mechanism, touchable = session.subject.mechanism, session.subject.touchable
         led = mechanism is not None and mechanism.lead is not None
@@ -58,14 +65,18 @@ class Workbench:
         self._handle = Handle(server, stage, self._picture.tool_meshes, self.pull.take)
         self._tracks = Tracks(server, stage) if mechanism is not None else None
         hand = grip(session, stage, live.rate)
-        contact = session.contact if touchable else None
-        self._panel = Panel(server, live, contact, hand, self.pull, self.readings)
+        self._panel = Panel(server, live, hand, firmness, self.pull, self.readings)
         if touchable:
             self._panel.offer_links(session.world)
         dress(server, session.world.name)
         self._watched = False  # whether a page is open
         self._holder = server.visitors.holder  # which page has the tool
         self._panel_due = 0.0
+
+    @property
+    def lead(self) -> Leading:
+        """How the hand is led."""
+        return Leading(self.pull.scripted, self._panel.firmness)
 
     @property
     def wanted_link(self) -> str | None:
@@ -143,15 +154,15 @@ def play(
                 screen.say(first_line(session.world.name, server.url))
                 if open_browser:
                     webbrowser.open(server.url)
-                began, first, scripted = time.monotonic(), record, True
+                began, first, lead = time.monotonic(), record, Leading()
                 while True:
                     left = None if seconds is None else seconds - (time.monotonic() - began)
                     held = hold(
-                        session, server, screen, stopper, rate, realtime, record, left, scripted
+                        session, server, screen, stopper, rate, realtime, record, left, lead
                     )
                     if held.go_on_with is None:
                         return held.status
-                    session, scripted = held.go_on_with, held.scripted
+                    session, lead = held.go_on_with, held.lead
                     record = another(first)
             finally:
                 server.stop()
@@ -160,11 +171,18 @@ def play(
             return None
 
 
+class Leading(NamedTuple):
+    """How the hand is led; it stays so when another link is held."""
+
+    scripted: bool = True  # by the script
+    firmness: float = 1.0  # how stiff the grip is, relative to its default
+
+
 class Held(NamedTuple):
     """How holding one link ended."""
 
     status: Status
-    scripted: bool  # whether the script led the hand
+    lead: Leading
     go_on_with: Session | None  # another link is held now
 
 
@@ -177,36 +195,35 @@ def hold(
     realtime: bool,
     record: str | Path | None,
     seconds: float | None,
-    scripted: bool,
+    lead: Leading,
 ) -> Held:
     """Play until the end, or until another link shall be held."""
     stage = set_stage(session)
     server.scene.reset()
     server.gui.reset()
-    with session.live(rate, grip(session, stage, rate), realtime, record) as live:
-        bench = Workbench(session, live, stage, server)
-        if not scripted:
+    hand = firmer(grip(session, stage, rate), lead.firmness)
+    with session.live(rate, hand, realtime, record) as live:
+        bench = Workbench(session, live, stage, server, lead.firmness)
+        if not lead.scripted:
             bench.pull.hold()
         stopper.gentle = True
         run(bench, live, screen, stopper.stop, seconds)
         live.stop()
-        status, link = live.status(), bench.wanted_link
+        status, link, lead = live.status(), bench.wanted_link, bench.lead
     ends = link is None or stopper.stop.is_set()
     if ends:
         screen.say(last_line(status, bench.readings))
     for note in live.notes():
         screen.say(f"note: {note}")
     if ends or link is None:
-        return Held(status, bench.pull.scripted, None)
+        return Held(status, lead, None)
     try:
-        session = session.holding(link, *live.configuration())
+        session = session.continued(live, link)
         screen.say(f"the hand now holds {link!r}")
     except DetentError as error:
         screen.say(f"the hand cannot hold {link!r}: {error}")
-        session = session.holding(
-            session.world.body_name(session.world.held), *live.configuration()
-        )
-    return Held(status, bench.pull.scripted, session)
+        session = session.continued(live, session.world.body_name(session.world.held))
+    return Held(status, lead, session)
 
 
 def another(record: str | Path | None) -> Path | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,9 @@ import llvmlite.binding as llvm
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_ROOMS = ("kernels", "devices", "servo")  # where kernels are
+_IMPORTS = re.compile(r"^\s*from detent\.([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 #: every compiled function of the package, in the order of definition
 KERNELS: list[Any] = []
@@ -34,15 +38,33 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "detent"
 
 
+def compiled_sources(package: Path) -> list[Path]:
+    """Files with kernels, and those that they import: all that machine code may depend on.
+
+    So a change of the page, or of how a session is set up, leaves the cache as it is.
+    """
+    rooms = (package / room for room in _ROOMS)
+    left = [
+        path for room in rooms for path in room.rglob("*.py") if b"@kernel" in path.read_bytes()
+    ]
+    found = set(left)
+    while left:
+        for where, names in _IMPORTS.findall(left.pop().read_text("utf-8")):
+            base = package.joinpath(*where.split("."))
+            modules = [base, *(base / name for name in re.findall(r"\w+", names))]
+            for path in (module.with_suffix(".py") for module in modules):
+                if path not in found and path.is_file():
+                    found.add(path)
+                    left.append(path)
+    return sorted(found)
+
+
 @cache
 def _fingerprint() -> str:
     """Of the sources as they are when the process starts: that is what it runs."""
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
-    compiled = [package / "world/bridge.py", package / "local/records.py"]
-    for room in ("kernels", "devices", "servo"):
-        compiled += sorted((package / room).rglob("*.py"))
-    for source in compiled:
+    for source in compiled_sources(package):
         digest.update(source.relative_to(package).as_posix().encode())
         digest.update(source.read_bytes())
     digest.update(f"{numba.__version__} {llvm.get_host_cpu_name()}".encode())

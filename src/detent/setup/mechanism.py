@@ -28,7 +28,7 @@ from detent.setup.device import fill_device, fill_limits, place_device
 from detent.setup.hand import aim, fill_hand
 from detent.setup.lead import fill_lead
 from detent.setup.plan import Plan, make_plan
-from detent.setup.prepared import Prepared
+from detent.setup.prepared import Prepared, Settings
 from detent.world.contact import Contact
 from detent.world.world import World
 
@@ -114,7 +114,9 @@ class MechanismSubject:
         model = self.world.model
         ids = [model.body(name).id for name in self.plan.mechanism.bodies]
         servo = make_servo(me, adapter, device, lead, p, target, script, model.nbody, ids, ring)
-        return Prepared(servo, adapter, model, mujoco.MjData(model), rate, notes)
+        settings = Settings(None, coupling, asked.force_path, hand)
+        data = mujoco.MjData(model)
+        return Prepared(servo, adapter, model, data, rate, notes, start, settings)
 
 
 def make_servo(

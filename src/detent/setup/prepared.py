@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
+from detent.checks import instance
+from detent.coupling import Coupling
 from detent.devices.adapters import Adapter
 from detent.engines.lockstep import Lockstep
-from detent.errors import ServoFault
+from detent.errors import ParameterError, ServoFault
 from detent.hands import Guided, Hand
 from detent.servo.compile import Fitted, fitted
+from detent.servo.force_path import ForcePath
 from detent.servo.loop.loop import run_lockstep
 from detent.servo.structs import FAULT, FAULTS, NO_FAULT
+from detent.servo.world.start import ToolStart
+from detent.setup.combinations import suited
+from detent.setup.contact import fill_contact
+from detent.setup.coupling import fill_coupling
+from detent.setup.hand import fill_hand
 from detent.setup.notes import run_notes
+from detent.world.contact import Contact
+
+
+class Settings(NamedTuple):
+    """What a running session may change."""
+
+    contact: Contact | None  # None: a mechanism has nothing to meet
+    coupling: Coupling
+    force_path: ForcePath
+    hand: Hand | None
 
 
 @dataclass
@@ -28,11 +46,32 @@ class Prepared:
     data: mujoco.MjData
     rate: float  # [Hz]
     notes: list[str]  # of the start
+    start: ToolStart
+    settings: Settings  # the newest
 
     @property
     def stages(self) -> list[Fitted]:
         """The stages that its ticks call."""
         return fitted(self.servo, self.adapter)
+
+    def changed(self, parameters: np.ndarray, settings: Settings) -> np.ndarray:
+        """The parameters of other settings, bounded as at the start; refused if they do not fit."""
+        out, now = parameters.copy(), self.settings
+        if settings.contact is not None:
+            instance("contact", settings.contact, Contact, "a Contact")
+            if now.contact is None:
+                raise ParameterError("contact", settings.contact, "left out with a Mechanism")
+            fill_contact(out, suited(settings.contact, now.coupling))
+        if settings.coupling is not now.coupling:
+            kind = type(now.coupling)
+            instance("coupling", settings.coupling, kind, f"a {kind.__name__}, as at the start")
+            if now.coupling.channels.leads:
+                raise ParameterError("coupling", settings.coupling, "as at the start: it leads")
+            fill_coupling(out, settings.coupling, self.start, self.servo.device, self.notes)
+        instance("force_path", settings.force_path, ForcePath, "a ForcePath")
+        settings.force_path.fill(out)
+        fill_hand(out, settings.hand)
+        return out
 
     def said(self) -> list[str]:
         """What the start and the run so far have to say."""

@@ -33,7 +33,7 @@ from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
 from detent.setup.device import fill_device, fill_limits, place_device
 from detent.setup.hand import aim, fill_hand
 from detent.setup.lead import fill_lead
-from detent.setup.prepared import Prepared
+from detent.setup.prepared import Prepared, Settings
 from detent.world.world import World
 
 
@@ -144,7 +144,8 @@ class WorldSubject:
             written=np.zeros(1, np.int64),
             stages=empty_table(places.PLACES),
         )
-        return Prepared(servo, adapter, model, data, rate, notes)
+        settings = Settings(asked.contact, asked.coupling, asked.force_path, hand)
+        return Prepared(servo, adapter, model, data, rate, notes, start, settings)
 
     def _parameters(
         self,

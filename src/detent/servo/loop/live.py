@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from detent.checks import unit_quaternion, vector
-from detent.errors import ParameterError, PlatformError
+from detent.errors import ParameterError, PlatformError, UnknownNameError
 from detent.servo.compile import prepare_material
 from detent.servo.constants import KEEP_SECONDS, SPIN_NS, VIEW_HZ
 from detent.servo.loop.clock import Promises
@@ -52,6 +52,12 @@ class Companion(Protocol):
 
 class Ready(Protocol):
     """What must stay alive beside the servo, and speaks for it."""
+
+    settings: Any  # a named tuple: contact, coupling, force_path, hand
+
+    def changed(self, parameters: np.ndarray, settings: Any) -> np.ndarray:
+        """The parameters of other settings; refused if they do not fit."""
+        ...
 
     def said(self) -> list[str]:
         """Notes of the start and of the run so far."""
@@ -140,6 +146,25 @@ class Live:
             if turn is not None:
                 self._target[3:] = turn
             publish(self._servo.targets, self._target.view(np.uint8))
+
+    @property
+    def settings(self) -> Any:
+        """How bodies meet, the coupling, the force path and the hand, as they are now."""
+        return self._ready.settings
+
+    def change(self, **settings: Any) -> None:
+        """Change contact, coupling, force_path or hand while it runs, from the next tick on.
+
+        Gains may change, laws may not: ``change(contact=replace(live.settings.contact,
+        stiffness=8000))``. What the step cannot hold is bounded, as at the start.
+        """
+        names = self._ready.settings._fields
+        for name in settings:
+            if name not in names:
+                raise UnknownNameError("setting of a running session", name, names)
+        new = self._ready.settings._replace(**settings)
+        self.command(self._ready.changed(self.parameters, new))
+        self._ready.settings = new
 
     def command(self, parameters: np.ndarray) -> None:
         """Replace the parameters at the start of the next tick.
