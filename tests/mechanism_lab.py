@@ -9,12 +9,12 @@ import numpy as np
 import sympy as sp
 
 from detent import Mechanism, Session
-from detent.collision import dense_inertia
 from detent.devices import AdmittanceDisplay
 from detent.kernels.mechanics import Mechanics
 from detent.kernels.stages import run_stage
 from detent.servo import places
 from detent.setup.mechanism import make_plan
+from detent.setup.plan import dense_inertia
 
 IDEAL = AdmittanceDisplay.ideal()
 

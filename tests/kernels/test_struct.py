@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 import detent
 from detent import Contact, Session, World
 from detent.coupling.four_channel import TABLE_4_1
-from detent.errors import DetentError, StructError
+from detent.errors import DetentError, StageError, StructError
 from detent.hands import Sinusoid
 from detent.kernels.jit import JIT_ENABLED, kernel
-from detent.kernels.stages import call_stage, run_stage, stage_address
+from detent.kernels.stages import call_stage, empty_table, put_stage, run_stage, stage_address
 from detent.kernels.struct import Struct
 from lab import scene
 
@@ -451,8 +451,23 @@ def test_a_stage_refuses_a_struct_that_it_was_not_compiled_for() -> None:
     np.testing.assert_array_equal(s.out, WANT)
     with pytest.raises(StructError, match=r"Inner cannot be given to the stage .* another struct"):
         run_stage(address, s.inner)
-    with pytest.raises(StructError, match="Outer cannot be given to the stage at 0: no stage"):
+    with pytest.raises(StageError, match="there is no stage at the address 0"):
         run_stage(0, s)
+
+
+def test_a_table_begins_idle_and_takes_only_what_fits() -> None:
+    s, table = make(), empty_table(3)
+    for place in range(3):  # zero would be a jump into nowhere
+        run_stage(int(table[place]), s)
+    put_stage(table, 1, read_all, s, type(s))
+    run_stage(int(table[1]), s)
+    np.testing.assert_array_equal(s.out, WANT)
+    with pytest.raises(StageError, match="no place 3 in a table of 3"):
+        put_stage(table, 3, read_all, s, type(s))
+    with pytest.raises(StageError, match="read_all takes a Outer, not a Inner"):
+        put_stage(table, 2, read_all, s.inner, type(s))
+    with pytest.raises(ValueError, match="read-only"):
+        table[0] = 0
 
 
 # --- the same sources as plain Python

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from detent.collision import dense_inertia
 from detent.kernels.constrained import find_multipliers
 from detent.kernels.stages import run_stage
 from detent.mechanism.library import (
@@ -22,6 +21,7 @@ from detent.mechanism.library import (
     builtin,
     euler,
 )
+from detent.setup.plan import dense_inertia
 from mechanism_lab import compiled, evaluated, kkt, pendulum, planar_arm, settled
 
 RNG = np.random.default_rng(7)
