@@ -97,6 +97,7 @@ def test_run_prints_one_object_of_the_agreed_form(call: Called) -> None:
     assert set(report["claims"][0]) == {"id", "source", "text", "measured", "required", "passed"}
 
 
+@pytest.mark.slow
 def test_run_writes_figure_and_readable_traces(tmp_path: Path, call: Called) -> None:
     done = detent("run", "corner-push", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -180,6 +181,7 @@ def test_bad_input_is_one_sentence(arguments: tuple[str, ...], said: str, call: 
     assert "Traceback" not in words
 
 
+@pytest.mark.slow
 def test_check_says_what_is_wrong(tmp_path: Path, call: Called) -> None:
     scene = tmp_path / "two.xml"
     scene.write_text(

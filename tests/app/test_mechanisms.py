@@ -27,6 +27,7 @@ play(mechanism_session({name!r}, None), rate=1000.0, port=0)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_hand_is_led_where_the_mechanism_can_follow(name: str) -> None:
     poses = np.array([Lead(builtin(name)).pose(t) for t in np.linspace(0.0, 20.0, 400)])

@@ -14,6 +14,8 @@ from detent.experiments import reactivation, tight_hole, two_link, vertices
 from detent.experiments.peg import HALF, INERTIA, MASS, corners, planar
 from detent.experiments.protocol import Claim, Metrics, Result
 
+pytestmark = pytest.mark.slow
+
 MODULES = {
     "reactivation": (reactivation, reactivation.reactivation_claims),
     "peg-in-hole-impulses": (tight_hole, tight_hole.hole_claims),

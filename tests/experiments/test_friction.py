@@ -11,6 +11,8 @@ from claims import check_figure, failed
 from detent.experiments import friction, incline
 from detent.experiments.protocol import Claim, Metrics, Result
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {
     experiment.name: experiment for experiment in (*friction.EXPERIMENTS, *incline.EXPERIMENTS)
 }

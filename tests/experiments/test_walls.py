@@ -11,6 +11,8 @@ from claims import check_figure, failed
 from detent.experiments import walls
 from detent.experiments.protocol import Metrics, Result
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {experiment.name: experiment for experiment in walls.EXPERIMENTS}
 CLAIMS = {"walls": walls.wall_claims, "walls-device": walls.device_claims}
 

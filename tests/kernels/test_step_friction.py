@@ -15,9 +15,10 @@ from detent.kernels.projection import iteration_limit, project_onto_rows, projec
 from detent.kernels.step_friction import step_with_friction
 from kernels.test_impact import Tick
 from kernels.test_impact_friction import Body, at, energy, frame, random_body
+from sweeps import sweep
 
 MANY = 5000  # sweeps, enough to settle
-CASES = 3000 if JIT_ENABLED else 10
+CASES = sweep(3000, 10)
 
 
 class Step(NamedTuple):

@@ -498,6 +498,7 @@ def runs() -> dict[str, np.ndarray]:
     return out
 
 
+@pytest.mark.slow
 def test_plain_python_gives_the_same_rows_as_compiled(tmp_path: Path) -> None:
     """NUMBA_DISABLE_JIT=1: one implementation, readable and debuggable (design: decision 2)."""
     script = (
@@ -523,6 +524,7 @@ def test_plain_python_gives_the_same_rows_as_compiled(tmp_path: Path) -> None:
     assert (plain["corner impulse"]["state"] == 1).any()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not JIT_ENABLED, reason="this is the run without a compiler")
 def test_the_struct_itself_works_without_a_compiler() -> None:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(SRC)}

@@ -32,6 +32,7 @@ def energy(trace: Trace) -> np.ndarray:
     return (out + FORCE**2 / (2.0 * STIFFNESS)).reshape(round(SECONDS), -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "ripple", "leaves", "grows"),
     [(512.0, 0.044, 0.77, 5.8e10), (1000.0, 0.022, 1.47, 5424.0), (4000.0, 0.0055, 5.55, 87.4)],

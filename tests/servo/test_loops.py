@@ -320,6 +320,7 @@ def test_a_loop_that_starts_slightly_open_closes(name: str, seed: int) -> None:
     assert np.linalg.norm(run["tool_position"][-1] - run["device_position"][-1]) < 2e-3
 
 
+@pytest.mark.slow
 def test_ten_minutes_do_not_tear_a_loop_apart() -> None:
     ready = start(Session(loop("four-bar"), coupling=SOFT, rate=512), PUSH, ring=8192)
     energy, open_by = 0.0, 0.0
