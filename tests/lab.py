@@ -10,6 +10,7 @@ import numpy as np
 from detent import Contact, FourChannel, Session, World
 from detent.hands import Hand
 from detent.kernels import stages
+from detent.servo import places
 from detent.servo.loop.loop import run_lockstep
 from detent.servo.structs import Servo
 from detent.session import Prepared
@@ -57,6 +58,12 @@ def advance(ready: Prepared, ticks: int) -> np.ndarray:
 def run_stage(servo: Servo, place: int) -> None:
     """Run one stage of the tick, as compiled."""
     stages.run_stage(int(servo.stages[place]), servo)
+
+
+def put_device(ready: Prepared, pose: np.ndarray) -> None:
+    """Put a simulated device somewhere (7,), and let the port see it there."""
+    ready.servo.port.state.true_pose[:] = pose
+    stages.run_stage(int(ready.servo.stages[places.READ]), ready.adapter.struct)
 
 
 def full_inertia(ready: Prepared) -> np.ndarray:

@@ -55,7 +55,7 @@ def claims_of(name: str, m: Metrics) -> list[Claim]:
          {"M12.drift", "X5.hold-dahl"}),
         ("friction-models", {"nahvi.rms_speed_in_stick": 9e-5}, {"X5.ring-nahvi"}),
         ("friction-device", {"nahvi.stick_phases": 2.0}, {"X6.stick-nahvi"}),
-        ("friction-device", {"reset.ringing": 0.5}, {"X6.rest"}),
+        ("friction-device", {"reset.ringing": 5.0}, {"X6.rest"}),
         ("incline", {"plane.slid_below": 1.0, "space.slid_above": 0.0},
          {"incline.stick-plane", "incline.slip-space"}),
         ("incline", {"plane.rigid_creep": 1e-5, "space.rigid_breakaway": 0.98},

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from detent import Contact, Direct, Session, UnilateralCoupler, VirtualCoupler, World
 from detent.coupling.couplers import TABLE_4_1_COUPLER
 from detent.coupling.four_channel import TABLE_4_1
-from detent.devices import Inertial
+from detent.devices import IDEAL, Inertial
 from detent.errors import DetentError
 from detent.hands import Constant, Impedance
 
@@ -57,7 +59,7 @@ def test_a_virtual_coupler_pulls_tool_and_device_equally() -> None:
 @pytest.mark.parametrize("limit", ["total", "collision_only"])
 def test_tool_and_device_receive_the_same_limited_impulse(strategy: str, limit: str) -> None:
     contact = Contact(method="equality", strategy=strategy, limit=limit)
-    device = Inertial(limits=(15.0, 15.0, 1.0))
+    device = replace(IDEAL, limits=(15.0, 15.0, 1.0))
     trace = Session(CORNER, contact, TABLE_4_1, device, rate=512).run(4.0, PUSH)
     assert (np.abs(trace["device_wrench"][:, :2]) <= 15.0 + 1e-9).all()
     np.testing.assert_allclose(trace["device_position"], trace["tool_position"], atol=1e-12)

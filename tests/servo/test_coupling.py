@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from detent import Contact, Direct, FourChannel, Session, World
 from detent.coupling.four_channel import TABLE_4_1
-from detent.devices import Inertial
+from detent.devices import IDEAL, Inertial
 from detent.errors import ParameterError, ServoFault
 from detent.hands import Constant, Guided, Impedance, Sinusoid
 from detent.record.trace import Trace
@@ -26,7 +28,9 @@ FREE_BOX = scene(
 def corner(**options: object) -> Session:
     """X8: the peg of TH 4.5.1, 20 and 50 mm from the walls."""
     world = World.builtin("corner").placed([0.039, -0.0195, 0.0])
-    return Session(world, Contact(4000, 30), rate=512, **{"coupling": TABLE_4_1, **options})  # type: ignore[arg-type]
+    return Session(
+        world, Contact(4000, 30), rate=512, **{"coupling": TABLE_4_1, "device": IDEAL, **options}
+    )  # type: ignore[arg-type]
 
 
 # --- four-channel
@@ -44,7 +48,7 @@ def test_equal_inertias_move_identically(mode: str) -> None:
 def test_equal_inertias_in_space_move_identically() -> None:
     world = World.builtin("corner-3d")
     hand = Constant(force=(0.5, 0.4, -0.3))
-    run = Session(world, Contact(4000, 30), rate=512).run(4.0, hand)
+    run = Session(world, Contact(4000, 30), device=IDEAL, rate=512).run(4.0, hand)
     assert run["contacts"].max() >= 4
     np.testing.assert_allclose(run["device_position"], run["tool_position"], atol=1e-12)
     np.testing.assert_allclose(run["device_twist"], run["tool_twist"], atol=1e-10)
@@ -197,7 +201,7 @@ def turned(run: Trace) -> np.ndarray:
 def test_rotation_outside_the_device_is_held_by_a_spring(coupling: FourChannel | Direct) -> None:
     """Critically damped at 30 rad/s: a kick of ω₀ turns it by ω₀ / (30 e), then it is back."""
     world = World.from_string(FREE_BOX)
-    device = Inertial(subspace="translational")
+    device = replace(IDEAL, subspace="translational")
     session = Session(world, coupling=coupling, device=device)
     ready = start(session, Constant(force=(0.5, 0, 0)), qvel=[0, 0, 0, 0, 0, 3.0])
     rows = advance(ready, 2000)

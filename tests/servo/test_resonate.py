@@ -16,7 +16,7 @@ from detent import (
     VirtualCoupler,
     World,
 )  # fmt: skip
-from detent.devices import Inertial
+from detent.devices import IDEAL, Inertial
 from detent.errors import ParameterError, UnknownNameError
 from detent.hands import Constant, Sinusoid
 from detent.kernels.jit import JIT_ENABLED
@@ -97,7 +97,7 @@ def test_without_a_collision_nothing_changes(coupling: object) -> None:
     world = World.from_string(scene(FLOOR + PEG)).placed((0.0, 0.0105, 0.0))
     hand = Constant(force=(0.2, -3.0))
     runs = [
-        Session(world, Contact(material=m), coupling, rate=RATE).run(0.3, hand)  # type: ignore[arg-type]
+        Session(world, Contact(material=m), coupling, IDEAL, rate=RATE).run(0.3, hand)  # type: ignore[arg-type]
         for m in (None, "wood")
     ]
     assert not runs[0]["collisions"].any()
@@ -244,5 +244,5 @@ def test_switched_off_it_falls_silent_at_once() -> None:
     ready.servo.parameters["material"] = 0
     rows = advance(ready, 20)
     np.testing.assert_array_equal(rows["device_wrench"], rows["environment_wrench"])
-    for name in ("lag", "resonance", "resonating"):
+    for name in ("lag", "ring_memory", "ringing"):
         assert not getattr(ready.servo.device, name).any()

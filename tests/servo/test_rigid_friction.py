@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from detent import Contact, Friction, Session, UnilateralCoupler, World
+from detent.devices import IDEAL
 from detent.errors import ParameterError
 from detent.experiments.incline import GRAVITY, SIDE, slope_world
 from detent.hands import Constant, Sinusoid
@@ -39,7 +40,7 @@ def slide(
     world = slope_world(ratio * ANGLE, height, space, heading)
     place = np.array(world.qpos)
     place[2 if space else 1] = height
-    return Session(world.placed(place), rigid()).run(seconds)
+    return Session(world.placed(place), rigid(), device=IDEAL).run(seconds)
 
 
 def moved(trace: Trace) -> float:

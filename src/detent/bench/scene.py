@@ -60,9 +60,9 @@ def scene_costs(world: World) -> SceneCosts:
 
 def from_the_start(ready: Prepared) -> None:
     """Ticks of a servo, whose world and device are put back where they were."""
-    scene, device = ready.servo.scene, ready.servo.device
+    scene, device = ready.servo.scene, ready.servo.port.state
     state = [scene.qpos, scene.qvel, scene.activation]
-    state += [device.position, device.quaternion, device.twist]
+    state += [device.true_pose, device.true_twist]
     before = [part.copy() for part in state]
     run_lockstep(ready.servo, TICKS)
     for part, was in zip(state, before, strict=True):
