@@ -33,6 +33,7 @@ class Mass(Struct):
     response: np.ndarray  # (3, 6, 6) of a held force: see `held_response`
     differences: np.ndarray  # (1,) 1 = the twist is that of the encoders' differences
     delayed: np.ndarray  # (MOST_DELAY + 1, 6) the last commands
+    push: np.ndarray  # (6,) [N, N·m] all that acts on it
     acceleration: np.ndarray  # (6,)
     free: np.ndarray  # (6,) the same without friction
     after: np.ndarray  # (6,) twist after the step
@@ -47,7 +48,7 @@ def make_mass(state: State, command: Command, hand: np.ndarray) -> Mass:
         state=state, command=command, hand=hand, mobility=a((6, 6)), friction=a(2), damping=a(2),
         resolution=a(1), step=a(1), delay=a(1, whole), integrator=a(1, whole),
         response=a((3, 6, 6)), differences=a(1, whole), delayed=a((MOST_DELAY + 1, 6)),
-        acceleration=a(6), free=a(6), after=a(6), travel=a(6), last=a(7),
+        push=a(6), acceleration=a(6), free=a(6), after=a(6), travel=a(6), last=a(7),
     )  # fmt: skip
 
 
@@ -107,16 +108,15 @@ def accelerate_mass(m: Mass) -> None:
     Damping is in it where it is explicit, else in `held_response`.
     """
     explicit = m.integrator[0] == VELOCITY_FIRST
-    now, size = m.state.counts[SEQUENCE], m.delayed.shape[0]
+    now, size, push = m.state.counts[SEQUENCE], m.delayed.shape[0], m.push
     copy_vector(m.command.wrench, m.delayed[now % size])
     old = now - m.delay[0]
+    felt = m.delayed[old % size]
+    for k in range(6):
+        damped = m.damping[k // 3] * m.state.true_twist[k] if explicit else 0.0
+        push[k] = (felt[k] if old >= 0 else 0.0) + m.hand[k] - damped
     for i in range(6):
-        total = 0.0
-        for k in range(6):
-            felt = m.delayed[old % size, k] if old >= 0 else 0.0
-            damped = m.damping[k // 3] * m.state.true_twist[k] if explicit else 0.0
-            total += m.mobility[i, k] * (felt + m.hand[k] - damped)
-        m.acceleration[i] = total
+        m.acceleration[i] = dot(m.mobility[i], push, 6)
 
 
 @kernel
@@ -139,7 +139,12 @@ def move_velocity_first(m: Mass) -> None:
 @kernel
 def respond_held(m: Mass) -> None:
     """m.after, m.travel ← twist and travel of the step under m.acceleration, held."""
-    twist = m.state.true_twist
+    twist, step = m.state.true_twist, m.step[0]
+    if m.damping[0] == 0.0 and m.damping[1] == 0.0:
+        for i in range(6):
+            m.after[i] = twist[i] + step * m.acceleration[i]
+            m.travel[i] = 0.5 * step * (twist[i] + m.after[i])
+        return
     for i in range(6):
         speed, way = 0.0, 0.0
         for k in range(6):
@@ -245,5 +250,5 @@ def write_mass(m: Mass) -> None:
     else:
         move_velocity_first(m)
     m.state.counts[SEQUENCE] += 1
-    m.state.counts[STAMP] = round(1e9 * m.step[0] * m.state.counts[SEQUENCE])
+    m.state.counts[STAMP] = int(1e9 * m.step[0] * m.state.counts[SEQUENCE] + 0.5)
     read_encoders(m)

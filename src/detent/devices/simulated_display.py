@@ -142,4 +142,4 @@ def write_display(di: Display) -> None:
         run_loop(di)
         bend(di)
     di.state.counts[SEQUENCE] += 1
-    di.state.counts[STAMP] = round(1e9 * di.step[0] * di.state.counts[SEQUENCE])
+    di.state.counts[STAMP] = int(1e9 * di.step[0] * di.state.counts[SEQUENCE] + 0.5)

@@ -15,52 +15,56 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from detent.errors import StageError, StructError
-from detent.kernels.jit import JIT_ENABLED, kernel
+from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.struct import Struct, StructType
+
+IDLE = 0  # the address of no stage: `call_stage` passes it over
+
+#: with its indices checked a stage may raise, and only Numba's wrapper of it tells
+CHECKED = bool(numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
 
 _PLAIN: dict[int, Callable[..., None]] = {}
 _STRUCTS: WeakValueDictionary[int, Struct] = WeakValueDictionary()  # by address, without a compiler
 _TAKES: dict[int, set[StructType]] = {}  # what the stage at an address was compiled for
-
-
-@kernel
-def idle(address: int) -> None:
-    """Stage: nothing. It stands where a configuration needs no stage, whatever struct is there."""
+_WRAPPED: dict[int, int] = {}  # the same stage, as C calls it
 
 
 def stage_address(function: Any, struct: Struct) -> int:
     """Compile *function* (or load it from the cache) for this struct; its address."""
-    address = _address(function, struct.numba_type)
-    if not JIT_ENABLED:
+    if JIT_ENABLED:
+        address = _compiled(function, struct.numba_type)
+    else:
+        address = id(function)
+        _PLAIN[address] = function
         _STRUCTS[struct.address] = struct
     _TAKES.setdefault(address, set()).add(struct.numba_type)
     return address
 
 
-def idle_address() -> int:
-    """The address of `idle`."""
-    return _address(idle, types.int64)
-
-
-def _address(function: Any, kind: types.Type) -> int:
-    if not JIT_ENABLED:
-        _PLAIN[id(function)] = function
-        return id(function)
+def _compiled(function: Any, kind: StructType) -> int:
     function.compile((kind,))
     compiled = function.overloads[(kind,)]
-    name = compiled.fndesc.llvm_cfunc_wrapper_name
-    return int(compiled.library.get_pointer_to_function(name))
+    library, names = compiled.library, compiled.fndesc
+    wrapped = int(library.get_pointer_to_function(names.llvm_cfunc_wrapper_name))
+    if CHECKED:
+        _WRAPPED[wrapped] = wrapped
+        return wrapped
+    address = int(library.get_pointer_to_function(names.llvm_func_name))
+    _WRAPPED[address] = wrapped
+    return address
 
 
 def empty_table(places: int) -> np.ndarray:
     """A table of stages in which every place is idle."""
-    return np.full(places, idle_address(), np.int64)
+    return np.full(places, IDLE, np.int64)
 
 
 def put_stage(table: np.ndarray, place: int, function: Any, struct: Struct, takes: type) -> None:
@@ -82,18 +86,30 @@ def put_stage(table: np.ndarray, place: int, function: Any, struct: Struct, take
 
 @intrinsic
 def _call(typingctx: Any, address: Any, struct: Any) -> Any:
-    """Call a stage with a struct, or with the address of one."""
+    """Call a stage with a struct, or with the address of one; nothing, where none is.
+
+    It is called as Numba calls a function of its own, without the wrapper for C: a second jump
+    through a pointer would cost as much as the first.
+    """
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        word = ir.IntType(64)
-        kind = ir.FunctionType(ir.VoidType(), [word])
-        builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1]])
+        word, byte = ir.IntType(64), ir.IntType(8).as_pointer()
+        with builder.if_then(builder.icmp_signed("!=", args[0], ir.Constant(word, IDLE))):
+            if CHECKED:
+                kind = ir.FunctionType(ir.VoidType(), [word])
+                given = [args[1]]
+            else:  # where it would put a result and an exception, and what it takes
+                kind = ir.FunctionType(ir.IntType(32), [byte.as_pointer()] * 2 + [word])
+                given = [cgutils.alloca_once(builder, byte) for _ in range(2)] + [args[1]]
+            builder.call(builder.inttoptr(args[0], kind.as_pointer()), given)
         return context.get_dummy_value()
 
     return types.void(types.int64, struct), codegen
 
 
 def _call_plain(address: int, struct: Struct | int) -> None:
+    if address == IDLE:
+        return
     known = _STRUCTS[int(struct)] if isinstance(struct, int | np.integer) else struct
     _PLAIN[int(address)](known)
 
@@ -101,13 +117,13 @@ def _call_plain(address: int, struct: Struct | int) -> None:
 def run_stage(address: int, struct: Struct) -> None:
     """Call a stage from Python. Refuses a struct of another kind than it was compiled for."""
     takes = _TAKES.get(int(address))
-    if takes is None and int(address) != idle_address():
+    if takes is None:
         raise StageError(f"there is no stage at the address {int(address)}")
-    if takes is not None and struct.numba_type not in takes:
+    if struct.numba_type not in takes:
         problem = f"cannot be given to the stage at {int(address)}: that takes another struct"
         raise StructError(type(struct).__name__, "", problem)
     if JIT_ENABLED:
-        ctypes.CFUNCTYPE(None, ctypes.c_int64)(int(address))(struct.address)
+        ctypes.CFUNCTYPE(None, ctypes.c_int64)(_WRAPPED[int(address)])(struct.address)
     else:
         _call_plain(address, struct)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from detent.devices.adapters import Adapter
 from detent.kernels.jit import JIT_ENABLED, compiled_cache
 from detent.kernels.mechanics import Mechanics
-from detent.kernels.stages import idle_address, put_stage, stage_address
+from detent.kernels.stages import IDLE, put_stage, stage_address
 from detent.kernels.struct import Struct
 from detent.servo import places
 from detent.servo.hand.ring import ring
@@ -78,5 +78,5 @@ def fill_table(servo: Any, stages: list[Fitted]) -> None:
 
 def prepare_material(servo: Any) -> None:
     """Make the stage of ringing impulses ready, where nobody had asked for it at the start."""
-    if isinstance(servo, Servo) and servo.stages[places.RING] == idle_address():
+    if isinstance(servo, Servo) and servo.stages[places.RING] == IDLE:
         put_stage(servo.stages, places.RING, ring, servo, Servo)
