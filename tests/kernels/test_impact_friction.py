@@ -15,9 +15,10 @@ import pytest
 from scipy.optimize import minimize, nnls
 
 from detent.kernels.constants import SWEEPS
-from detent.kernels.impact_friction import friction_work, resolve_friction
+from detent.kernels.impact_friction import resolve_friction
 from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.projection import LIMIT, SOLVED
+from detent.kernels.sliding import friction_work
 from kernels.test_impact import Tick, random_inertias, random_rows
 from sweeps import sweep
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from detent.kernels.constants import STEP_SWEEPS
-from detent.kernels.impact_friction import friction_work
 from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.projection import iteration_limit, project_onto_rows, projection_work
+from detent.kernels.sliding import friction_work
 from detent.kernels.step_friction import step_with_friction
 from kernels.test_impact import Tick
 from kernels.test_impact_friction import Body, at, energy, frame, random_body

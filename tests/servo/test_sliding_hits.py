@@ -8,8 +8,9 @@ import pytest
 from detent import Contact, Friction, World
 from detent.collision import dense_inertia
 from detent.kernels.constants import SWEEPS
-from detent.kernels.impact_friction import friction_work, resolve_friction
+from detent.kernels.impact_friction import resolve_friction
 from detent.kernels.projection import iteration_limit
+from detent.kernels.sliding import friction_work
 from lab import advance, loose, start
 from sweeps import sweep
 

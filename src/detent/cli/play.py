@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from detent.cli import options as o
 from detent.cli.common import (
     Decompose,
     Free,
@@ -23,6 +23,7 @@ from detent.errors import ParameterError
 
 if TYPE_CHECKING:
     from detent.coupling import Coupling
+    from detent.local import LocalModel, Pace
     from detent.world.friction import Friction
 
 #: experiments whose mechanism has another name
@@ -114,11 +115,28 @@ def refuse_given(context: typer.Context, names: tuple[str, ...], why: str) -> No
             raise ParameterError(name.replace("_", " "), context.params[name], f"left out {why}")
 
 
+def refuse_unfit(context: typer.Context, world: str, local: bool) -> None:
+    """Refuse options that would have no effect."""
+    if not local:
+        refuse_given(context, ("engine", "engine_rate", "constraints"), "without --local")
+    if is_mechanism(world):
+        refuse_given(
+            context, WORLD_OPTIONS, "with a mechanism: it is no world, and has no contacts"
+        )
+
+
+def local_model(constraints: str | None, engine_rate: float | None) -> tuple[LocalModel, Pace]:
+    """The local model, and when its engine looks."""
+    from detent.checks import positive
+    from detent.local import LocalModel, Pace
+
+    rate = positive("engine rate", 60.0 if engine_rate is None else engine_rate)
+    return LocalModel(constraints=constraints or "inertial"), Pace(1.0 / rate)
+
+
 def play(
     context: typer.Context,
-    world: Annotated[
-        str, typer.Argument(help="A built-in world or mechanism, or a scene file.")
-    ] = "peg-in-hole",
+    world: o.WorldName = "peg-in-hole",
     tool: Tool = None,
     held: Held = None,
     keyframe: Keyframe = None,
@@ -127,51 +145,25 @@ def play(
     free: Free = False,
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
-    rate: Annotated[float, typer.Option(help="[Hz] of the servo.")] = 4000.0,
-    port: Annotated[int, typer.Option(help="Port of the page on this machine.")] = 8080,
-    stiffness: Annotated[float, typer.Option(help="[N/m] of a contact point.")] = 4000.0,
-    damping: Annotated[float, typer.Option(help="[N·s/m] of a contact point.")] = 30.0,
-    restitution: Annotated[float, typer.Option(help="[-] 0 = plastic, 1 = elastic.")] = 0.0,
-    material: Annotated[
-        str | None, typer.Option(help="How collisions feel: rubber, wood or metal.")
-    ] = None,
-    mode: Annotated[str, typer.Option(help="Contact: impulse, penalty or rigid.")] = "impulse",
-    friction: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MU_S[,MU_K]", help="[-] Dry friction; MU_K is 0.8 MU_S unless given."
-        ),
-    ] = None,
-    law: Annotated[
-        str | None,
-        typer.Option(help="Of friction: reset-integrator, nahvi, dahl or classical."),
-    ] = None,
-    wall: Annotated[
-        str, typer.Option(help="Force at rest: zoh, seh, pi, pulse or hysteretic.")
-    ] = "zoh",
-    coupling: Annotated[
-        str | None,
-        typer.Option(help="four-channel (unless given), virtual, unilateral or direct."),
-    ] = None,
-    local: Annotated[
-        bool, typer.Option("--local", help="An engine simulates the world in its own process.")
-    ] = False,
-    engine: Annotated[str, typer.Option(help="mujoco or bullet, with --local.")] = "mujoco",
-    engine_rate: Annotated[
-        float | None, typer.Option(help="[Hz] of the engine, with --local: 60 unless given.")
-    ] = None,
-    constraints: Annotated[
-        str | None,
-        typer.Option(help="static, kinematic or (unless given) inertial, with --local."),
-    ] = None,
-    realtime: Annotated[bool, typer.Option(help="Ask for real-time priority.")] = False,
-    seconds: Annotated[
-        float | None, typer.Option(help="Stop by itself after so many seconds.")
-    ] = None,
-    record: Annotated[Path | None, typer.Option(help="Stream the trace into a file.")] = None,
-    device: Annotated[
-        str | None, typer.Option(help="impedance, or display: one that senses force and moves.")
-    ] = None,
+    rate: o.Rate = 4000.0,
+    port: o.Port = 8080,
+    stiffness: o.Stiffness = 4000.0,
+    damping: o.Damping = 30.0,
+    restitution: o.Restitution = 0.0,
+    material: o.Material = None,
+    mode: o.Mode = "impulse",
+    friction: o.FrictionText = None,
+    law: o.Law = None,
+    wall: o.WallLaw = "zoh",
+    coupling: o.CouplingName = None,
+    local: o.Local = False,
+    engine: o.EngineName = "mujoco",
+    engine_rate: o.EngineRate = None,
+    constraints: o.Constraints = None,
+    realtime: o.Realtime = False,
+    seconds: o.Seconds = None,
+    record: o.Record = None,
+    device: o.DeviceName = None,
 ) -> None:
     """Feel a world live, in the browser; the pointer is the hand.
 
@@ -179,8 +171,6 @@ def play(
     first page that is open holds the tool, others look on.
     """
     from detent.app.workbench import play as start
-    from detent.checks import positive
-    from detent.local import LocalModel, Pace
     from detent.session import Session
     from detent.world.contact import Contact
     from detent.world.wall import Wall
@@ -189,15 +179,8 @@ def play(
         stiffness, damping, restitution, mode=mode, friction=parse_friction(friction, law),
         wall=Wall(wall), material=material,
     )  # fmt: skip
-    if not local:
-        refuse_given(context, ("engine", "engine_rate", "constraints"), "without --local")
-    if is_mechanism(world):
-        refuse_given(
-            context, WORLD_OPTIONS, "with a mechanism: it is no world, and has no contacts"
-        )
-    near = LocalModel(constraints=constraints or "inertial") if local else None
-    rate_of_engine = positive("engine rate", 60.0 if engine_rate is None else engine_rate)
-    pace = Pace(1.0 / rate_of_engine) if local else None
+    refuse_unfit(context, world, local)
+    near, pace = local_model(constraints, engine_rate) if local else (None, None)
     session = mechanism_session(world, device)
     if session is None:
         opened = open_world(

@@ -39,123 +39,21 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from detent.kernels.constants import ON_THE_CONE, ROUND_OFF, SINGULAR_CONTACT, SLIP_STEPS, SWEPT
+from detent.kernels.constants import ON_THE_CONE, ROUND_OFF, SLIP_STEPS, SWEPT
 from detent.kernels.impact import add_change, whiten_problem
 from detent.kernels.impact_restitution import (
-    RestitutionWork,
     least_and_most,
     restitution_bounds,
-    restitution_work,
 )
-from detent.kernels.inertia import Inertia, whiten_rows
+from detent.kernels.inertia import Inertia
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
 from detent.kernels.projection import LIMIT, SOLVED, project_onto_rows
-from detent.kernels.struct import Struct
+from detent.kernels.sliding import FrictionWork, contact_mobilities, turn_tangents, whiten_tangents
 from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
 
 COMPRESSION, _RESTITUTION, _CLEARANCE = 0, 1, 2
 _SOFTENING = 1e-8  # the slip that a contact below that may keep, relative to its mobility
-
-
-class FrictionWork(Struct):
-    """Scratch of `resolve_friction`."""
-
-    T: Floats  # [2 rows, nv] whitened tangential rows, the two of a contact orthogonal
-    turn: Floats  # [rows, 2] cosine and sine of the turn that made them so
-    W: Floats  # [rows, 6] products nn, na, nb, aa, bb of a contact's rows; its softening
-    u: Floats  # [nv] the whitened velocity
-    p: Floats  # [rows, 3] impulses of compression: normal, and along both rows of T
-    q: Floats  # [rows, 3] impulses of restitution
-    s: Floats  # [rows] impulses of the last projection
-    v: Floats  # [nv] the whitened velocity that the normal impulses of compression met
-    restitution: RestitutionWork
-
-
-def friction_work(rows: int, nv: int) -> FrictionWork:
-    """Allocate the scratch for up to *rows* contacts of *nv* degrees of freedom."""
-    return FrictionWork(
-        T=np.zeros((2 * rows, nv)),
-        turn=np.zeros((rows, 2)),
-        W=np.zeros((rows, 6)),
-        u=np.zeros(nv),
-        p=np.zeros((rows, 3)),
-        q=np.zeros((rows, 3)),
-        s=np.zeros(rows),
-        v=np.zeros(nv),
-        restitution=restitution_work(rows, nv),
-    )
-
-
-@kernel
-def whiten_tangents(
-    inertia: Inertia,
-    Jt: Floats,
-    m: int,
-    T: Floats,
-) -> None:
-    """The tangential rows where the inertia is the identity; in 2-D every second is zero."""
-    nv = inertia.nv
-    for i in range(m):
-        for k in range(nv):
-            T[2 * i, k] = Jt[i, 0, k]
-            T[2 * i + 1, k] = 0.0
-        for j in range(1, Jt.shape[1]):
-            for k in range(nv):
-                T[2 * i + j, k] = Jt[i, j, k]
-    whiten_rows(inertia, 2 * m, T)
-
-
-@kernel
-def turn_tangents(m: int, nv: int, T: Floats, turn: Floats) -> None:
-    """Turn the two tangential rows of each contact until they are orthogonal (Jacobi)."""
-    for i in range(m):
-        aa, ab, bb = 0.0, 0.0, 0.0
-        for k in range(nv):
-            aa += T[2 * i, k] * T[2 * i, k]
-            ab += T[2 * i, k] * T[2 * i + 1, k]
-            bb += T[2 * i + 1, k] * T[2 * i + 1, k]
-        c, s = 1.0, 0.0
-        if ab != 0.0:
-            theta = 0.5 * (aa - bb) / ab
-            t = math.copysign(1.0, theta) / (abs(theta) + math.sqrt(theta * theta + 1.0))
-            c = 1.0 / math.sqrt(t * t + 1.0)
-            s = t * c
-        turn[i, 0], turn[i, 1] = c, s
-        for k in range(nv):
-            a, b = T[2 * i, k], T[2 * i + 1, k]
-            T[2 * i, k] = c * a + s * b
-            T[2 * i + 1, k] = c * b - s * a
-
-
-@kernel
-def contact_mobilities(m: int, nv: int, work: FrictionWork) -> None:
-    """How the impulse of a contact moves that contact, without what is round-off."""
-    N, T, W = work.restitution.impact.N, work.T, work.W
-    largest = 0.0
-    for i in range(m):
-        for j in range(6):
-            W[i, j] = 0.0
-        for k in range(nv):
-            n, a, b = N[i, k], T[2 * i, k], T[2 * i + 1, k]
-            W[i, 0] += n * n
-            W[i, 1] += n * a
-            W[i, 2] += n * b
-            W[i, 3] += a * a
-            W[i, 4] += b * b
-        largest = max(largest, W[i, 0], W[i, 3], W[i, 4])
-    negligible = ROUND_OFF * ROUND_OFF * largest
-    for i in range(m):
-        if W[i, 0] <= negligible:
-            W[i, 0] = 0.0  # not a contact
-        for j in range(2):
-            if W[i, 3 + j] <= negligible:  # no motion that way, as out of the plane in 2-D
-                W[i, 1 + j], W[i, 3 + j] = 0.0, max(W[i, 4 - j], negligible)
-        held = W[i, 0] - W[i, 1] * W[i, 1] / W[i, 3] - W[i, 2] * W[i, 2] / W[i, 4]
-        if held <= SINGULAR_CONTACT * W[i, 0]:
-            W[i, 5] = _SOFTENING * 0.5 * (W[i, 3] + W[i, 4])
 
 
 @kernel

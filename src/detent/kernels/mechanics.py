@@ -93,7 +93,6 @@ class Mechanics(Struct):
     stop_row: np.ndarray  # (stops, nv)
     stop_bound: np.ndarray  # (stops,)
     stop_push: np.ndarray  # (stops,)
-    stop_list: np.ndarray  # (stops,)
     white: np.ndarray  # (2, nv)
 
 
@@ -131,7 +130,7 @@ def make_mechanics(
         torque=a((2, nv)), turn=a(3), base=a(nq), start=a((3, wide)), slope=a((4, wide)),
         total=a((4, wide)), xi=a(nv), pushed=projection_work(max(stops, 1), nv),
         stop_row=a((stops, nv)), stop_bound=a(stops), stop_push=a(stops),
-        stop_list=a(stops, np.int64), white=a((2, nv)),
+        white=a((2, nv)),
     )  # fmt: skip
 
 

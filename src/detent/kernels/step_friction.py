@@ -39,19 +39,12 @@ import math
 
 from detent.kernels.constants import ROUND_OFF, SHARING, SWEPT
 from detent.kernels.impact import add_change, whiten_problem
-from detent.kernels.impact_friction import (
-    COMPRESSION,
-    FrictionWork,
-    contact_mobilities,
-    project_normals,
-    sweep_contacts,
-    turn_tangents,
-    whiten_tangents,
-)
+from detent.kernels.impact_friction import COMPRESSION, project_normals, sweep_contacts
 from detent.kernels.inertia import Inertia
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
 from detent.kernels.projection import project_onto_rows
+from detent.kernels.sliding import FrictionWork, contact_mobilities, turn_tangents, whiten_tangents
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 
 _SHARED = 1e-16  # what is left of the load that is shared, squared, relative
@@ -180,6 +173,16 @@ def _make_passive(m: int, nv: int, work: FrictionWork) -> None:
 
 
 @kernel
+def _turn_back(m: int, turn: Floats, work: FrictionWork, p: Floats, pt: Floats) -> None:
+    """Impulses along the tangents that were given, from those along the turned ones."""
+    for i in range(m):
+        a, b = work.p[i, 1], work.p[i, 2]
+        p[i] = work.p[i, 0]
+        pt[i, 0] = turn[i, 0] * a - turn[i, 1] * b
+        pt[i, 1] = turn[i, 1] * a + turn[i, 0] * b
+
+
+@kernel
 def step_with_friction(
     inertia: Inertia,
     J: Floats,
@@ -233,11 +236,7 @@ def step_with_friction(
             break
     project_normals(m, nv, limit, work, work.p)
     _make_passive(m, nv, work)
-    for i in range(m):
-        a, b = work.p[i, 1], work.p[i, 2]
-        p[i] = work.p[i, 0]
-        pt[i, 0] = turn[i, 0] * a - turn[i, 1] * b
-        pt[i, 1] = turn[i, 1] * a + turn[i, 0] * b
+    _turn_back(m, turn, work, p, pt)
     for k in range(nv):
         impact.u[k] = work.u[k] - impact.u0[k]
     add_change(inertia, qd, 1.0, impact, out_qd)

@@ -6,10 +6,10 @@ import mujoco
 import numpy as np
 
 from detent.kernels.constants import CONTACT_MEMORY
-from detent.kernels.impact_friction import FrictionWork, friction_work
 from detent.kernels.inertia import make_inertia
-from detent.kernels.mapping import mapping_work
+from detent.kernels.rank import mapping_work
 from detent.kernels.ringing import ring_memory
+from detent.kernels.sliding import FrictionWork, friction_work
 from detent.servo.constants import HISTOGRAM_BINS
 from detent.servo.structs import Block, Clock, Device, Lead, Motion, Rows
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from detent.devices.port import Port
-from detent.kernels.impact_friction import FrictionWork
 from detent.kernels.inertia import Inertia
-from detent.kernels.mapping import MappingWork
 from detent.kernels.mechanics import Mechanics
+from detent.kernels.rank import MappingWork
+from detent.kernels.sliding import FrictionWork
 from detent.kernels.struct import Struct
 from detent.local.records import Local
 from detent.servo.loop.exchange import Slot

@@ -9,12 +9,13 @@ import numpy as np
 
 from detent.world.altering import OVERLAP
 from detent.world.contact import Contact
+from detent.world.declared import keyframe_name
 from detent.world.decompose import hollow_meshes
 from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
 from detent.world.names import body_name, geom_name, joint_name
 from detent.world.stiffness import least_rate, lightest_contact, stiffest
-from detent.world.world import World, keyframe_name
+from detent.world.world import World
 
 _RATES = (1000.0, 2000.0, 4000.0)  # [Hz]
 _STIFFNESS = Contact().stiffness  # [N/m]

@@ -14,6 +14,14 @@ from detent.checks import fraction, not_negative, vector
 from detent.errors import ParameterError, SceneError, ToolNotNamedError, UnknownNameError
 from detent.world.altering import exclude_overlaps, free_roots
 from detent.world.complaints import in_words
+from detent.world.declared import (
+    declared_held,
+    declared_point,
+    declared_text,
+    find_keyframe,
+    hand_point,
+    keyframe_name,
+)
 from detent.world.described import first_sentence
 from detent.world.finite import check_finite
 from detent.world.holdable import worth_holding
@@ -82,11 +90,11 @@ class World:
         self.tree = int(self.model.body_treeid[tool_id])
         self.trees = mechanism(self.model, self.tree)
         if tool is None and held is None:
-            held = _declared_held(self.model, self.tool_bodies)
-            point = _declared_point(self.model) if point is None else point
+            held = declared_held(self.model, self.tool_bodies)
+            point = declared_point(self.model) if point is None else point
         self.held = tool_id if held is None else _body(self.model, held)
         self._check_held(held)
-        self.point = _point(point, self.model.body_ipos[self.held])
+        self.point = hand_point(point, self.model.body_ipos[self.held])
         self.properties = _properties(self.model, properties or {})
         self.qpos, self.qvel, self.ctrl, self.act = _start(self.model, keyframe)
 
@@ -200,7 +208,7 @@ class World:
         other = copy.copy(self)
         other.held = _body(self.model, held)
         other._check_held(held)
-        other.point = _point(point, self.model.body_ipos[other.held])
+        other.point = hand_point(point, self.model.body_ipos[other.held])
         return other
 
     def placed(
@@ -298,7 +306,7 @@ def find_tool(model: mujoco.MjModel, tool: str | None) -> int:
     """The body that the scene, the caller or common sense says is the tool."""
     if tool is not None:
         return _body(model, tool)
-    declared = _declared_text(model, "detent.tool")
+    declared = declared_text(model, "detent.tool")
     if declared is not None:
         return _body(model, declared)
     if model.ntree == 1:
@@ -309,42 +317,6 @@ def find_tool(model: mujoco.MjModel, tool: str | None) -> int:
     if len(found) == 1:
         return found[0].body
     raise ToolNotNamedError([one.name for one in found], map(str, found))
-
-
-def _declared_text(model: mujoco.MjModel, name: str) -> str | None:
-    """A text of the scene's custom section, if it is there."""
-    text = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_TEXT, name)
-    if text < 0:
-        return None
-    start, size = model.text_adr[text], model.text_size[text]
-    return bytes(model.text_data[start : start + size]).split(b"\0")[0].decode()
-
-
-def _declared_held(model: mujoco.MjModel, tool_bodies: Sequence[int]) -> str | None:
-    """The body that the scene says is held, if it says so."""
-    held = _declared_text(model, "detent.held")
-    known = [body_name(model, b) for b in tool_bodies]
-    if held is not None and held not in known:
-        raise SceneError(
-            f"detent.held names {held!r}, which is not part of the tool; "
-            f"its bodies: {', '.join(known)}"
-        )
-    return held
-
-
-def _declared_point(model: mujoco.MjModel) -> list[float] | None:
-    """[m] The hand point that the scene gives in the held body's frame, if it gives one."""
-    point = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, "detent.point")
-    if point < 0:
-        return None
-    start, size = model.numeric_adr[point], model.numeric_size[point]
-    values = model.numeric_data[start : start + size].tolist()
-    if size != 3 or not np.isfinite(values).all():
-        raise SceneError(
-            f"detent.point is {values}: it must be 3 finite numbers, "
-            "in metres, in the held body's frame"
-        )
-    return values
 
 
 def _start(
@@ -362,29 +334,6 @@ def _start(
             f"the keyframe {keyframe_name(model, key)!r} must have finite numbers only"
         )
     return qpos, qvel, ctrl, act
-
-
-def keyframe_name(model: mujoco.MjModel, key: int) -> str:
-    """The name of a keyframe, or its index."""
-    return model.key(key).name or str(key)
-
-
-def find_keyframe(model: mujoco.MjModel, keyframe: str | int | None) -> int:
-    """The keyframe of that name or index; without either ``start``, or -1."""
-    wanted = "start" if keyframe is None else str(keyframe)
-    key = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, wanted)
-    if key < 0 and wanted.isdigit() and int(wanted) < model.nkey:
-        key = int(wanted)
-    if key < 0 and keyframe is not None:
-        known = (keyframe_name(model, k) for k in range(model.nkey))
-        raise UnknownNameError("keyframe", str(keyframe), known)
-    return key
-
-
-def _point(point: Sequence[float] | None, default: np.ndarray) -> np.ndarray:
-    if point is None:
-        return default.copy()
-    return vector("point", point, (3,))
 
 
 def check_property(prop: str, value: float, where: str) -> float:

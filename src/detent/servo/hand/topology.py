@@ -8,13 +8,9 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.loops import closure_multipliers
-from detent.kernels.mapping import (
-    constraint_directions,
-    map_torques,
-    topology_wrench,
-    trust_mobility,
-    weigh,
-)
+from detent.kernels.mapping import map_torques
+from detent.kernels.rank import trust_mobility, weigh
+from detent.kernels.topology import constraint_directions, topology_wrench
 from detent.kernels.vectors import Triple, clear_vector, cross, inner, plus
 from detent.servo.constants import MOST_APART
 from detent.servo.hand.follow import respond_to_hand

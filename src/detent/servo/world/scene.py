@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -11,6 +12,7 @@ from detent.kernels.keep import keep_alive
 from detent.servo.constants import FEW_PAIRS, RIGID_GAP, STICK_HINGE, STICK_SLIDE
 from detent.servo.structs import Scene
 from detent.servo.world.start import ToolStart, spans
+from detent.servo.world.statics import static_bounds, static_neighbours
 from detent.world.bridge import contact_views
 from detent.world.loops import active_equalities, joined_trees
 from detent.world.world import World
@@ -59,39 +61,50 @@ def make_scene(
     world: World, model: mujoco.MjModel, data: mujoco.MjData, singular_nowhere: bool = False
 ) -> Scene:
     """Views on *model* and *data*, which live as long as the scene."""
-    count, contacts = contact_views(data)
-    seam_start, seam_geom = static_neighbours(model, data)
-    bounds, upright = static_bounds(model, data)
-    limit_dof, limit_qpos, limit_range = joint_limits(model)
-    balls, tendons = limited_balls(model), limited_tendons(model)
-    gravity_on = bool(np.any(model.opt.gravity)) and not (
-        model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-    )
-    tool_dofs = np.flatnonzero(np.isin(model.dof_treeid, list(world.trees)))
     scene = Scene(
         model=model._address,
         data=data._address,
         nv=model.nv,
-        features=np.array(
-            [
-                model.ntendon,
-                model.nu,
-                int(gravity_on),
-                int(resists(model)),
-                int(singular_nowhere),
-                int(has_passive(model)),
-                int(bool((model.geom_contype | model.geom_conaffinity).any()) or model.npair > 0),
-                int(resists_beyond_joints(model)),
-                int(dry_joints(model).any()),
-                int(dry_tendons(model).any()),
-            ],
-            np.int64,
-        ),
+        axes=np.eye(3),
+        features=_features(model, singular_nowhere),
+        **_bodies(model, data),
+        **_forces(model, data),
+        **_tendons(model, data),
+        **_geoms(world, model, data),
+        **_limits(model),
+        **_tool(world, model),
+    )
+    keep_alive(scene, model, data)
+    return scene
+
+
+def _features(model: mujoco.MjModel, singular_nowhere: bool) -> np.ndarray:
+    """What the scene has: the places of `Scene.features`."""
+    gravity_on = bool(np.any(model.opt.gravity)) and not (
+        model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+    )
+    return np.array(
+        [
+            model.ntendon,
+            model.nu,
+            int(gravity_on),
+            int(resists(model)),
+            int(singular_nowhere),
+            int(has_passive(model)),
+            int(bool((model.geom_contype | model.geom_conaffinity).any()) or model.npair > 0),
+            int(resists_beyond_joints(model)),
+            int(dry_joints(model).any()),
+            int(dry_tendons(model).any()),
+        ],
+        np.int64,
+    )
+
+
+def _bodies(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
+    """Kinematics and inertia."""
+    return dict(
         qpos=data.qpos,
         qvel=data.qvel,
-        passive=data.qfrc_passive,
-        actuator=data.qfrc_actuator,
-        bias=data.qfrc_bias,
         xpos=data.xpos,
         xquat=data.xquat,
         xmat=data.xmat,
@@ -100,6 +113,27 @@ def make_scene(
         subtree_com=data.subtree_com,
         subtree_mass=model.body_subtreemass,
         M=data.M,
+        dof_body=model.dof_bodyid,
+        dof_parent=model.dof_parentid,
+        body_last_dof=last_dofs(model),
+        body_root=model.body_rootid,
+        dof_tree=model.dof_treeid,
+        body_tree=model.body_treeid,
+        body_mass=model.body_mass,
+        body_inertia=model.body_inertia,
+        xipos=data.xipos,
+        ximat=data.ximat,
+        gimbal_dof=gimbal_dofs(model),
+        equality_trees=joined_trees(model),
+    )
+
+
+def _forces(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
+    """Damping, dry friction, actuators, weight."""
+    return dict(
+        passive=data.qfrc_passive,
+        actuator=data.qfrc_actuator,
+        bias=data.qfrc_bias,
         dof_damping=damping_that_acts(model),
         derivative=data.qDeriv,
         derivative_place=model.mapD2M,
@@ -109,6 +143,13 @@ def make_scene(
         activation_rate=data.act_dot,
         activation_range=activation_ranges(model),
         activation_time=filter_times(model),
+        gravity=model.opt.gravity,
+    )
+
+
+def _tendons(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
+    """Tendons."""
+    return dict(
         tendon_length=data.ten_length,
         tendon_velocity=data.ten_velocity,
         tendon_dry=dry_tendons(model),
@@ -117,14 +158,15 @@ def make_scene(
         tendon_count=model.ten_J_rownnz,
         tendon_dof=model.ten_J_colind,
         tendon_trees=tendon_trees(model),
-        dof_body=model.dof_bodyid,
-        dof_parent=model.dof_parentid,
-        axes=np.eye(3),
-        body_last_dof=last_dofs(model),
-        body_root=model.body_rootid,
-        dof_tree=model.dof_treeid,
-        body_tree=model.body_treeid,
-        gravity=model.opt.gravity,
+    )
+
+
+def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
+    """Contacts, and the geoms that they are between."""
+    count, contacts = contact_views(data)
+    seam_start, seam_geom = static_neighbours(model, data)
+    bounds, upright = static_bounds(model, data)
+    return dict(
         ncon=count,
         contact=contacts,
         geom_body=model.geom_bodyid,
@@ -137,7 +179,14 @@ def make_scene(
         seam_geom=seam_geom,
         geom_bounds=bounds,
         geom_upright=upright,
-        gimbal_dof=gimbal_dofs(model),
+    )
+
+
+def _limits(model: mujoco.MjModel) -> dict[str, Any]:
+    """Limits of joints and tendons."""
+    limit_dof, limit_qpos, limit_range = joint_limits(model)
+    balls, tendons = limited_balls(model), limited_tendons(model)
+    return dict(
         joint_limit_dof=limit_dof,
         joint_limit_qpos=limit_qpos,
         joint_limit_range=limit_range,
@@ -146,20 +195,20 @@ def make_scene(
         ball_most=model.jnt_range[balls].max(axis=1, initial=0.0),
         tendon_limit=tendons,
         tendon_limit_range=model.tendon_range[tendons].copy(),
-        equality_trees=joined_trees(model),
+    )
+
+
+def _tool(world: World, model: mujoco.MjModel) -> dict[str, Any]:
+    """What the hand holds."""
+    tool_dofs = np.flatnonzero(np.isin(model.dof_treeid, list(world.trees)))
+    return dict(
         tool_tree=world.tree,
         in_tool=np.isin(np.arange(model.ntree), list(world.trees)).astype(np.int64),
         tool_first=int(tool_dofs.min(initial=model.nv)),
         tool_end=int(tool_dofs.max(initial=-1)) + 1,
         held_body=world.held,
-        body_mass=model.body_mass,
-        body_inertia=model.body_inertia,
-        xipos=data.xipos,
-        ximat=data.ximat,
         hand_point=world.point,
     )
-    keep_alive(scene, model, data)
-    return scene
 
 
 def damping_that_acts(model: mujoco.MjModel) -> np.ndarray:
@@ -264,39 +313,6 @@ def last_dofs(model: mujoco.MjModel) -> np.ndarray:
     return last
 
 
-def static_neighbours(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-    """For each static box, the static boxes and planes that reach it, as adjacency lists.
-
-    Only those can cover one of its faces, so the seam test of a tick looks nowhere else.
-    """
-    static = [
-        g
-        for g in range(model.ngeom)
-        if model.body_treeid[model.geom_bodyid[g]] < 0
-        and model.geom_type[g] in (_BOX, _PLANE)
-        and (model.geom_contype[g] or model.geom_conaffinity[g])
-    ]
-    lists: list[list[int]] = [[] for _ in range(model.ngeom)]
-    for g in static:
-        if model.geom_type[g] == _BOX:
-            lists[g] = [h for h in static if h != g and _reach(model, data, g, h)]
-    start = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
-    return start, np.array([h for one in lists for h in one], np.int64)
-
-
-def static_bounds(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of static boxes in the world, and which boxes fill them; a plane has none."""
-    bounds = np.tile([-np.inf] * 3 + [np.inf] * 3, (model.ngeom, 1))
-    upright = np.zeros(model.ngeom, np.int64)
-    for g in range(model.ngeom):
-        if model.geom_type[g] == _BOX and model.body_treeid[model.geom_bodyid[g]] < 0:
-            turn = np.abs(data.geom_xmat[g].reshape(3, 3))
-            reach = turn @ model.geom_size[g]
-            bounds[g] = np.concatenate([data.geom_xpos[g] - reach, data.geom_xpos[g] + reach])
-            upright[g] = np.allclose(turn, turn.round(), atol=1e-12)
-    return bounds, upright
-
-
 def has_passive(model: mujoco.MjModel) -> bool:
     """Whether springs, dampers, compensated weight, tendons, actuators or a fluid act."""
     return bool(
@@ -350,9 +366,3 @@ def never_singular(world: World, start: ToolStart, mask: np.ndarray) -> bool:
     slides = model.jnt_axis[first : first + count][kinds == _SLIDE]
     turned_last = not (kinds[:-1] != _SLIDE).any()
     return turned_last and np.linalg.matrix_rank(slides, 1e-6) >= straight.sum()
-
-
-def _reach(model: mujoco.MjModel, data: mujoco.MjData, box: int, other: int) -> bool:
-    if model.geom_type[other] == _PLANE:
-        return True
-    return bool(mujoco.mj_geomDistance(model, data, box, other, 1e-3, None) < 1e-3)
