@@ -18,10 +18,13 @@ SWEPT = 1e-8  # change of velocity in a sweep, relative to the velocity before
 SLIP_STEPS = 40  # far above what the slip of one contact needs: about six
 ON_THE_CONE = 1e-11  # how near, relative to the normal impulse
 SINGULAR_CONTACT = 1e-10  # mobility along the normal with the tangents held, relative to free
+SOFTENING = 1e-8  # the slip that a contact below that may keep, relative to its mobility
 
 #: How often a step visits every contact at most; a warm one needs one to three.
 STEP_SWEEPS = 12
 SHARING = 12  # conjugate gradients: as many as a pile of two bodies could need
+SHARED = 1e-16  # [-] what is left of the load that is shared, squared
+ATTEMPTS = 3  # contacts that would pull are left out, this often
 
 #: What is round-off, for a row scaled to unit length: its part outside the span of other
 #: rows (then it depends on them), its violation relative to the size of the velocities,
@@ -41,6 +44,8 @@ STOP_ITERATIONS = 64  # of the active set of a mechanism's stops, of which it ha
 
 #: a ring ends when what is left of it takes less than this part of its peak, for one tick
 QUIET = 1e-4
+
+QL_STEPS = 30  # per eigenvalue of a small matrix; two are usual
 
 # What a contact remembers while it lasts: two numbers of its own, friction's, its wall's.
 MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION = 0, 1, 2

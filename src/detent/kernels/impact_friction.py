@@ -53,7 +53,6 @@ from detent.kernels.sliding import FrictionWork, contact_mobilities, turn_tangen
 from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
 
 COMPRESSION, _RESTITUTION, _CLEARANCE = 0, 1, 2
-_SOFTENING = 1e-8  # the slip that a contact below that may keep, relative to its mobility
 
 
 @kernel

@@ -11,13 +11,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from detent.kernels.constants import QL_STEPS
 from detent.kernels.jit import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Indices = NDArray[np.int64]
-
-_QL_STEPS = 30  # per eigenvalue; two are usual
 
 
 @kernel
@@ -239,7 +238,7 @@ def eigh_small(A: Floats, n: int, e: Floats, w: Floats, V: Floats) -> int:
         largest = max(largest, abs(w[i]), abs(e[i]))
     steps = 0
     for l in range(n):
-        limit = steps + _QL_STEPS
+        limit = steps + QL_STEPS
         while steps < limit:
             m = l
             while m < n - 1 and abs(e[m]) > 1e-16 * largest:

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from detent.kernels.constants import ROUND_OFF, SINGULAR_CONTACT
-from detent.kernels.impact_friction import _SOFTENING
+from detent.kernels.constants import ROUND_OFF, SINGULAR_CONTACT, SOFTENING
 from detent.kernels.impact_restitution import RestitutionWork, restitution_work
 from detent.kernels.inertia import Inertia, whiten_rows
 from detent.kernels.jit import kernel
@@ -110,4 +109,4 @@ def contact_mobilities(m: int, nv: int, work: FrictionWork) -> None:
                 W[i, 1 + j], W[i, 3 + j] = 0.0, max(W[i, 4 - j], negligible)
         held = W[i, 0] - W[i, 1] * W[i, 1] / W[i, 3] - W[i, 2] * W[i, 2] / W[i, 4]
         if held <= SINGULAR_CONTACT * W[i, 0]:
-            W[i, 5] = _SOFTENING * 0.5 * (W[i, 3] + W[i, 4])
+            W[i, 5] = SOFTENING * 0.5 * (W[i, 3] + W[i, 4])

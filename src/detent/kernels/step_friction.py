@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 
-from detent.kernels.constants import ROUND_OFF, SHARING, SWEPT
+from detent.kernels.constants import ATTEMPTS, ROUND_OFF, SHARED, SHARING, SWEPT
 from detent.kernels.impact import add_change, whiten_problem
 from detent.kernels.impact_friction import COMPRESSION, project_normals, sweep_contacts
 from detent.kernels.inertia import Inertia
@@ -46,9 +46,6 @@ from detent.kernels.linalg import Floats
 from detent.kernels.projection import project_onto_rows
 from detent.kernels.sliding import FrictionWork, contact_mobilities, turn_tangents, whiten_tangents
 from detent.kernels.vectors import clear_vector, copy_vector, dot
-
-_SHARED = 1e-16  # what is left of the load that is shared, squared, relative
-_ATTEMPTS = 3  # contacts that would pull are left out, this often
 
 
 @kernel
@@ -70,7 +67,7 @@ def _share_evenly(m: int, nv: int, work: FrictionWork) -> bool:
     size = dot(left, left, nv)
     now, before = size, 0.0
     for _ in range(SHARING):
-        if now <= _SHARED * size:
+        if now <= SHARED * size:
             break
         squared = 0.0
         for i in range(m):
@@ -89,7 +86,7 @@ def _share_evenly(m: int, nv: int, work: FrictionWork) -> bool:
         for k in range(nv):
             left[k] -= now / squared * change[k]
         now = dot(left, left, nv)
-    return now <= _SHARED * size
+    return now <= SHARED * size
 
 
 @kernel
@@ -102,7 +99,7 @@ def _share_load(m: int, nv: int, mu: Floats, negligible: float, work: FrictionWo
         touches = p[i, 0] > 0.0 or slack * slack <= negligible * W[i, 0]
         marked[i] = 1.0 if touches and mu[i] > 0.0 else 0.0
         count += int(marked[i])
-    for _ in range(_ATTEMPTS if count > 1 else 0):
+    for _ in range(ATTEMPTS if count > 1 else 0):
         if not _share_evenly(m, nv, work):
             return
         pulls = False

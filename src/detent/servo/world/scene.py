@@ -20,7 +20,6 @@ from detent.world.world import World
 # as integers: MuJoCo's enumerations do not compare with NumPy's
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
-_BOX, _PLANE = int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_PLANE)
 _BALL = int(mujoco.mjtJoint.mjJNT_BALL)
 _EXACT = int(mujoco.mjtDyn.mjDYN_FILTEREXACT)
 _NO_CONSTRAINT = int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
