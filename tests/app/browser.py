@@ -141,6 +141,13 @@ class Page:
         chain.key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL)
         chain.send_keys(f"{value:g}", Keys.ENTER).perform()
 
+    def typed(self, label: str) -> float:
+        """The number in the field beside a slider; NaN while the page is being rebuilt."""
+        try:
+            return float(self._field(label, "@inputmode").get_attribute("value") or "nan")
+        except (WebDriverException, ValueError):
+            return float("nan")
+
     def choose(self, label: str, option: str) -> None:
         """Choose from a list; the page may be rebuilt at any time."""
 

@@ -42,3 +42,16 @@ def test_another_link_is_held_by_name(page: Page, playing: Playing) -> None:
     wait_for("two constraints", lambda: page.text("constraints") == "2")  # a crank in the plane
     page.choose("Held link", "link2")
     wait_for("one constraint", lambda: page.text("constraints") == "1")
+
+
+@pytest.mark.browser
+def test_what_was_changed_stays_when_another_link_is_held(page: Page, playing: Playing) -> None:
+    grip = round(0.5 * page.typed("Grip [N/m]"))
+    page.type_number("Stiffness [N/m]", 9000)
+    page.type_number("Grip [N/m]", grip)
+    before = playing.output.count("the hand now holds")
+    page.choose("Held link", "link3")
+    wait_for("the other link", lambda: playing.output.count("the hand now holds") > before)
+    wait_for("the stiffness", lambda: page.typed("Stiffness [N/m]") == 9000)
+    wait_for("the grip", lambda: page.typed("Grip [N/m]") > 0)
+    assert "Traceback" not in playing.output

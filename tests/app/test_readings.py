@@ -106,3 +106,17 @@ def test_no_rows_yet() -> None:
     readings = Readings(cast(Live, tape(0.0)))
     readings.refresh(0.1)
     assert readings.moment.state == "free"
+
+
+def test_a_firmer_grip_keeps_its_damping_ratio() -> None:
+    from detent.app.panel import firmer
+    from detent.hands import Impedance
+
+    grip = Impedance(100.0, 10.0, 5.0, 0.5)
+    firm = firmer(grip, 4.0)
+    assert (firm.stiffness, firm.rotational_stiffness) == (400.0, 20.0)
+    for k, b, k0, b0 in (
+        (firm.stiffness, firm.damping, grip.stiffness, grip.damping),
+        (firm.rotational_stiffness, firm.rotational_damping, 5.0, 0.5),
+    ):
+        assert b / k**0.5 == pytest.approx(b0 / k0**0.5)
