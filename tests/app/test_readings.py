@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
+import pytest
 
 from detent.app.readings import BIN, SPAN, Readings, summary
 from detent.app.status import last_line
