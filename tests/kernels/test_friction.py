@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from detent.kernels.constants import FRICTION_MEMORY
 from detent.kernels.friction import (
     CLASSICAL,
     DAHL,
@@ -21,7 +22,6 @@ from detent.kernels.friction import (
     SYMMETRIC,
     friction_force,
 )
-from detent.local.records import MEMORY
 
 BONDS = (RESET_INTEGRATOR, NAHVI, DAHL)
 ALL = (*BONDS, CLASSICAL)
@@ -47,7 +47,7 @@ class Rubbing:
     deadband: int = SYMMETRIC
 
     def __post_init__(self) -> None:
-        self.memory = np.zeros(MEMORY)
+        self.memory = np.zeros(FRICTION_MEMORY)
         self.normal = np.array([1.0, 0.0, 0.0])
         self.bounded = 0
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from detent import Contact, Friction, World
-from detent.kernels.constants import MEMORY_FRICTION
+from detent.kernels.constants import FRICTION_MEMORY, MEMORY_FRICTION
 from detent.kernels.friction import LAWS, friction_force
-from detent.local.records import MEMORY
 from detent.servo import places
 from detent.session import Prepared
 from lab import closed_pose, closures_of, inertia_of, loose, mirror, run_stage, scene, start
@@ -109,14 +108,14 @@ def test_friction_is_that_of_each_contact_by_mj_jac(xml: str, law: str) -> None:
             load += rows.force[r] * (row @ response @ row)
         torque = np.zeros(ready.model.nv)
         for r, J in jacs.items():
-            force, memory = np.zeros(3), np.zeros(MEMORY)
+            force, memory = np.zeros(3), np.zeros(FRICTION_MEMORY)
             friction_force(
                 LAWS.index(law), 0, slides[r], rows.force[r], rows.normal[r], load / rows.force[r],
                 p["step"], 0.5, 0.4, p["friction_breakaway"], p["friction_damping"],
                 p["friction_dead_band"], memory, force,
             )  # fmt: skip
             np.testing.assert_allclose(rows.rub[r], force, rtol=1e-7, atol=1e-10)
-            kept = rows.memory[r, MEMORY_FRICTION : MEMORY_FRICTION + MEMORY]
+            kept = rows.memory[r, MEMORY_FRICTION : MEMORY_FRICTION + FRICTION_MEMORY]
             np.testing.assert_allclose(kept, memory, rtol=1e-7, atol=1e-10)
             torque += J.T @ rows.rub[r]
             two_moving += bool(rows.tree[r].min() >= 0)
@@ -149,7 +148,7 @@ def test_a_joint_limit_does_not_rub() -> None:
     assert limits
     assert all(rows.force[r] > 0.0 for r in limits)
     assert not rows.rub[limits].any()
-    assert not rows.memory[limits, MEMORY_FRICTION : MEMORY_FRICTION + MEMORY].any()
+    assert not rows.memory[limits, MEMORY_FRICTION : MEMORY_FRICTION + FRICTION_MEMORY].any()
 
 
 def test_without_kinetic_friction_nothing_rubs() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from detent import Contact, Friction
 from detent.errors import ParameterError, UnknownNameError
+from detent.kernels.constants import FRICTION_MEMORY
 from detent.kernels.friction import LAWS, SYMMETRIC, friction_force
-from detent.local.records import MEMORY
 from detent.world.friction import BONDS
 
 CASES = 50
@@ -27,7 +27,7 @@ def raw(rng: np.random.Generator, law: str) -> dict[str, float]:
 
 def stretched(friction: Friction, normal_force: float, strain: float) -> float:
     """[N] The force of a new bond that is stretched by a strain [m], at rest."""
-    out, memory = np.zeros(3), np.zeros(MEMORY)
+    out, memory = np.zeros(3), np.zeros(FRICTION_MEMORY)
     step, mobility = 1e-3, 1e-9  # so heavy that the step bounds no stiffness
     for v in (strain / step, 0.0):  # stretch within a tick, then stop
         friction_force(
