@@ -7,7 +7,7 @@ import pytest
 
 from detent import Contact, Session, World
 from detent.hands import Constant
-from detent.servo.structs import COLLIDING, FREE, RESTING
+from detent.servo.structs import COLLIDING, FREE, RESTING, Servo
 from lab import PLANAR, advance, full_inertia, loose, scene, start
 
 FLOOR = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
@@ -271,6 +271,73 @@ def test_a_receding_contact_joins_if_the_collision_turns_it_around() -> None:
     rows, touching = ready.servo.rows, rows_now(ready)
     assert (rows.velocity[touching] > 0).any()
     assert (rows.jac[touching] @ ready.servo.scene.qvel).min() >= -1e-12
+
+
+def test_a_contact_left_out_gets_an_impulse_if_the_collision_drives_it_in() -> None:
+    """X1: a thin rod whose left end hits while its right end recedes.
+
+    With G = J D⁻¹ Jᵀ = [[4, −2], [−2, 4]] 1/kg the impulse of the left end alone would leave the
+    right one with 0.2 v − v/2 < 0; p = G⁻¹ (v, −0.2 v) stops both.
+    """
+    half, inertia, v = 0.1, 1.0 / 300.0, 0.1
+    body = PLANAR.replace('mass="2"', 'mass="1"').replace("0.005", f"{inertia:.17g}")
+    rod = f'<body name="rod">{body}<geom type="box" size="{half} .01 .01"/></body>'
+    world = World.from_string(scene(FLOOR + rod)).placed([0.0, 0.01 - 1e-6, 0.0])
+    before = np.array([0.0, -0.4 * v, 0.6 * v / half])
+    ready = start(loose(world), qvel=before)
+    D = full_inertia(ready)
+    np.testing.assert_allclose(D, np.diag([1.0, 1.0, inertia]), atol=1e-12)
+    row = advance(ready, 1)
+    rows, touching = ready.servo.rows, rows_now(ready)
+    ends = sorted(touching, key=lambda r: float(rows.point[r, 0]))
+    assert row["state"][0] == COLLIDING and len(ends) == 2
+    np.testing.assert_allclose(rows.velocity[ends], [-v, 0.2 * v], rtol=1e-4)
+    np.testing.assert_allclose(1e-3 * rows.force[ends], [0.3 * v, 0.1 * v], rtol=1e-4)
+    np.testing.assert_allclose(ready.servo.scene.qvel, 0.0, atol=1e-12)
+    torque = rows.jac[ends].T @ rows.force[ends]
+    np.testing.assert_allclose(ready.servo.motion.impulsive, torque, atol=1e-9)
+    np.testing.assert_allclose(1e-3 * torque, -D @ before, atol=1e-12)
+    assert row["impact_energy"][0] == pytest.approx(-0.5 * before @ D @ before)
+
+
+# --- what neither collides nor is held as stiff as it was asked for
+
+
+def one_ball(speed: float, contact: Contact, depth: float = 1e-8) -> tuple[np.ndarray, Servo]:
+    """A ball of 1 kg, a hair inside a plane, for one tick."""
+    world = World.from_string(
+        scene(
+            """<geom type="plane" size="1 1 .1"/><body name="ball" pos="0 0 .02">
+            <joint type="slide" axis="0 0 1"/><geom size=".02" mass="1"/></body>"""
+        )
+    )
+    ready = start(loose(world.placed([-depth]), contact), qvel=[-speed])
+    return advance(ready, 1), ready.servo
+
+
+@pytest.mark.parametrize(("speed", "collides"), [(0.9e-4, False), (1.1e-4, True)])
+def test_a_contact_that_creeps_does_not_collide(speed: float, collides: bool) -> None:
+    """Slower than 0.1 mm/s there is no impulse, only the penalty force."""
+    row, servo = one_ball(speed, Contact(stiffness=1.0, damping=0.0))
+    assert row["state"][0] == (COLLIDING if collides else RESTING)
+    assert row["collisions"][0] == int(collides)
+    assert servo.motion.impulsive.any() == collides
+    assert servo.scene.qvel[0] == pytest.approx(0.0 if collides else -speed, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "damping", "held"),
+    [(10.0, 5.0, (10.0, 5.0)), (10.0, 1e6, (10.0, 500.0)), (1e9, 5.0, (250e3, 5.0))],
+)
+def test_gains_of_a_contact_are_what_the_step_can_hold(
+    stiffness: float, damping: float, held: tuple[float, float]
+) -> None:
+    """K T² ≤ m/4 and B T ≤ m/2, each by itself; and it is counted only where it happens."""
+    contact = Contact(stiffness=stiffness, damping=damping, mode="penalty")
+    _, servo = one_ball(0.0, contact, depth=1e-4)
+    assert (servo.rows.stiffness[0], servo.rows.damping[0]) == pytest.approx(held)
+    assert servo.rows.bounded[0] == int(held != (stiffness, damping))
+    assert servo.rows.force[0] == pytest.approx(1e-4 * held[0])
 
 
 # --- bouncing

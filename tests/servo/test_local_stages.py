@@ -1,0 +1,185 @@
+"""The steps of a local model one by one: what is merged, gives way, is let go, returns."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from detent import LocalModel, Session, World
+from detent.local.records import (
+    AGE,
+    CONSTRAINT,
+    FRESH,
+    MEAN_PERIOD,
+    SEEN,
+    STRUCK,
+    TIME,
+    TRUST,
+    Local,
+    make_local,
+    update_size,
+)
+from detent.servo import places
+from detent.servo.local.merge import is_sound, note_period, spring_energy
+from detent.servo.local.report import give_way
+from detent.session import Prepared
+from lab import run_stage, start
+
+STEP = 1e-3
+
+
+def empty() -> Local:
+    """A local model of three degrees of freedom without constraints."""
+    return make_local(True, 8, 3, np.zeros((3, update_size()), np.uint8))
+
+
+def prepared(**options: object) -> Prepared:
+    """A session with a local model, which no update has reached."""
+    local = LocalModel(**options)  # type: ignore[arg-type]
+    return start(Session(World.builtin("corner"), local=local))
+
+
+# --- what is believed of an update
+
+
+def sound(rng: np.random.Generator) -> np.ndarray:
+    """A constraint with random numbers, of unit normal."""
+    item = np.zeros(1, CONSTRAINT)
+    for name in ("place", "velocity", "point", "give"):
+        item[name][0] = rng.standard_normal(item[name].shape[1])
+    item["normal"][0] = Rotation.random(random_state=rng).apply([0.0, 0.0, 1.0])
+    item["separation"], item["drift"], item["link"] = *rng.standard_normal(2), 1
+    return item
+
+
+def test_a_constraint_of_unit_normal_is_sound() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        assert is_sound(sound(rng), 0, 2)
+
+
+@pytest.mark.parametrize(
+    "name", ["place", "velocity", "point", "give", "normal", "separation", "drift"]
+)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_not_believed(name: str, bad: float) -> None:
+    item = sound(np.random.default_rng(2))
+    item[name].reshape(-1)[-1] = bad
+    assert not is_sound(item, 0, 2)
+
+
+def test_a_long_normal_or_a_link_that_is_not_there_is_not_believed() -> None:
+    item = sound(np.random.default_rng(3))
+    for link in (-1, 2, 5):
+        item["link"] = link
+        assert not is_sound(item, 0, 2)
+    item["link"] = 0
+    assert is_sound(item, 0, 2)
+    item["normal"] *= 1.01
+    assert not is_sound(item, 0, 2)
+
+
+def test_the_mean_period_is_that_of_the_last_updates() -> None:
+    lo, rng, times = empty(), np.random.default_rng(4), [0.5]
+    for n in range(12):
+        lo.head[TIME] = times[-1]
+        note_period(lo)
+        assert lo.counts[SEEN] == n + 1
+        last = np.diff(times)[-len(lo.periods) :]
+        assert lo.times[MEAN_PERIOD] == pytest.approx(last.mean() if n else 0.0)
+        times.append(times[-1] + rng.uniform(0.01, 0.1))
+
+
+def test_springs_store_half_k_s_squared_of_what_is_touched() -> None:
+    lo = empty()
+    lo.number[0] = 3
+    lo.held["separation"][:3] = (-0.002, 0.001, -0.001)
+    lo.held["stiffness"][:3] = (500.0, 800.0, np.nan)
+    assert spring_energy(lo, 1000.0) == pytest.approx(0.5 * (500 * 4e-6 + 1000 * 1e-6))
+
+
+# --- objects that give way
+
+
+def pushed(force: list[float], drift: float = 0.0, group: tuple[int, int] = (7, 7)) -> Local:
+    """Two parallel planes of one block of 2 kg, which is pushed at both for a tick."""
+    lo = empty()
+    lo.number[0] = 2
+    lo.held["group"][:2], lo.held["force"][:2], lo.held["drift"][:2] = group, force, drift
+    lo.held["give"][:2, 0] = np.sqrt(0.5)
+    lo.held["rate"][:2], lo.held["yielded"][:2] = 0.3, 0.1
+    give_way(lo, 0, STEP)
+    return lo
+
+
+def test_a_block_takes_the_momentum_of_all_that_pushes_it() -> None:
+    """Δu = −T Σ f / m, and nothing of what pushes another block."""
+    lo = pushed([4.0, 6.0])
+    assert lo.held["rate"][0] == pytest.approx(0.3 - STEP * 10.0 / 2.0)
+    assert lo.held["yielded"][0] == pytest.approx(0.1 + STEP * 10.0 / 2.0)
+    assert lo.held["rate"][1] == 0.3
+    assert pushed([4.0, 6.0], group=(7, 8)).held["rate"][0] == pytest.approx(0.3 - STEP * 2.0)
+    assert pushed([4.0, 6.0], group=(-1, -1)).held["rate"][0] == 0.3
+
+
+@pytest.mark.parametrize(("drift", "moved"), [(-3.0, 8.0), (3.0, 2.0), (9.0, 0.0)])
+def test_what_resists_does_not_push_back(drift: float, moved: float) -> None:
+    """5 m/s² of pushing, and its own acceleration; against the push at most to a standstill."""
+    lo = pushed([4.0, 6.0], drift)
+    assert lo.held["rate"][0] == pytest.approx(0.3 - STEP * moved)
+
+
+# --- through the compiled stages
+
+
+def test_kinematics_are_those_of_the_state_before_an_update_is_merged() -> None:
+    ready = prepared()
+    ready.servo.scene.qpos[:] = (0.05, -0.06, 0.4)
+    run_stage(ready.servo, places.MERGE)
+    data = mujoco.MjData(ready.model)
+    data.qpos[:] = ready.servo.scene.qpos
+    mujoco.mj_kinematics(ready.model, data)
+    np.testing.assert_allclose(ready.servo.scene.xpos, data.xpos, atol=1e-15)
+    np.testing.assert_allclose(ready.servo.scene.xmat, data.xmat, atol=1e-15)
+
+
+@pytest.mark.parametrize("slew", [500.0, None])
+def test_an_update_changes_the_force_by_the_slew_and_no_more(slew: float | None) -> None:
+    """The tool of the corner moves as its coordinates say, so torques are forces."""
+    ready = prepared(slew_force=slew, slew_torque=None)
+    s = ready.servo
+    for place in (places.MERGE, places.SENSE, places.APPROACH):
+        run_stage(s, place)
+    before, after = np.array([3.0, -4.0, 0.0]), np.array([-1.0, 2.0, 0.0])
+    s.local.kept[:], s.motion.penalty[:] = before, after
+    s.local.counts[FRESH], s.local.counts[STRUCK], s.rows.struck[0] = 1, 0, 0
+    run_stage(s, places.SMOOTH)
+    gap = before - after
+    keep = 0.0 if slew is None else 1.0 - slew * STEP / np.linalg.norm(gap)
+    np.testing.assert_allclose(s.motion.penalty, after + keep * gap, atol=1e-12)
+    np.testing.assert_allclose(s.local.kept, s.motion.penalty)
+    s.local.counts[FRESH] = 0
+    s.motion.penalty[:] = after
+    run_stage(s, places.SMOOTH)  # and goes on until nothing is left
+    keep = 0.0 if slew is None else 1.0 - 2.0 * slew * STEP / np.linalg.norm(gap)
+    np.testing.assert_allclose(s.motion.penalty, after + keep * gap, atol=1e-12)
+
+
+@pytest.mark.parametrize(("trust", "age", "left"), [(1.0, 0.0, 1), (0.5, 0.0, 0), (0.5, 9.0, 1)])
+def test_springs_return_unloaded_and_fade_loaded(trust: float, age: float, left: int) -> None:
+    ready = prepared()
+    s, depth = ready.servo, 1e-3
+    run_stage(s, places.MERGE)
+    held, link = s.local.held, int(np.argmax(s.scene.body_tree >= 0))
+    held["normal"][0], held["point"][0] = (0.0, 1.0, 0.0), 0.0
+    held["place"][0], held["link"][0] = s.scene.xpos[link] + (0.0, depth, 0.0), link
+    for name in ("stiffness", "damping", "restitution", "friction"):
+        held[name][0] = np.nan
+    held["group"][0], s.local.number[0] = -1, 1
+    s.local.times[TRUST], s.local.times[AGE] = trust, age
+    run_stage(s, places.SENSE)
+    assert s.rows.count[0] == 1
+    assert s.rows.separation[0] == pytest.approx(-left * depth, abs=1e-15)
+    assert s.rows.trust[0] == trust
