@@ -19,11 +19,12 @@ from detent.devices.port import (
     make_command,
     make_state,
 )
+from detent.kernels.keep import keep_alive
 from detent.kernels.struct import Struct
 
 
 class Adapter(NamedTuple):
-    """A device behind its port. Keep it as long as the servo runs."""
+    """A device behind its port, which keeps it alive."""
 
     port: Port
     struct: Struct
@@ -58,4 +59,5 @@ class Placed:
 def behind_port(struct: Any, read: Any, write: Any) -> Adapter:
     """An adapter whose struct has the fields state, command and hand."""
     port = Port(struct.state, struct.command, struct.hand, struct.address)
+    keep_alive(port, struct)
     return Adapter(port, struct, read, write)

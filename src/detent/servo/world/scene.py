@@ -7,6 +7,7 @@ import copy
 import mujoco
 import numpy as np
 
+from detent.kernels.keep import keep_alive
 from detent.servo.constants import FEW_PAIRS, RIGID_GAP, STICK_HINGE, STICK_SLIDE
 from detent.servo.structs import Scene
 from detent.servo.world.start import ToolStart, spans
@@ -57,7 +58,7 @@ def make_model(world: World, rigid: bool, rate: float) -> tuple[mujoco.MjModel, 
 def make_scene(
     world: World, model: mujoco.MjModel, data: mujoco.MjData, singular_nowhere: bool = False
 ) -> Scene:
-    """Views on *model* and *data*; keep both alive as long as the scene."""
+    """Views on *model* and *data*, which live as long as the scene."""
     count, contacts = contact_views(data)
     seam_start, seam_geom = static_neighbours(model, data)
     bounds, upright = static_bounds(model, data)
@@ -67,7 +68,7 @@ def make_scene(
         model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     )
     tool_dofs = np.flatnonzero(np.isin(model.dof_treeid, list(world.trees)))
-    return Scene(
+    scene = Scene(
         model=model._address,
         data=data._address,
         nv=model.nv,
@@ -157,6 +158,8 @@ def make_scene(
         ximat=data.ximat,
         hand_point=world.point,
     )
+    keep_alive(scene, model, data)
+    return scene
 
 
 def damping_that_acts(model: mujoco.MjModel) -> np.ndarray:
