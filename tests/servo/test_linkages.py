@@ -343,12 +343,12 @@ class Held:
 
     def apart(self, data: mujoco.MjData) -> np.ndarray:
         """Δx = tool − device."""
-        device = self.ready.servo.device
+        pose = self.ready.servo.port.state.true_pose
         point, _ = hand_of(self.world, data)
         tool = Rotation.from_quat(data.xquat[self.world.held], scalar_first=True)
-        other = Rotation.from_quat(device.quaternion, scalar_first=True)
+        other = Rotation.from_quat(pose[3:], scalar_first=True)
         turn = (tool * other.inv()).as_rotvec()
-        return np.concatenate([point - device.position, turn])[self.axes]
+        return np.concatenate([point - pose[:3], turn])[self.axes]
 
     def wrench(self, data: mujoco.MjData) -> np.ndarray:
         """u of errata B2 on the device, without damping."""
@@ -362,11 +362,11 @@ class Held:
 
     def energy(self) -> tuple[float, float]:
         """All of it, and what is in the springs."""
-        data, device = mirror(self.ready), self.ready.servo.device
-        gap = self.apart(data)
+        data, servo = mirror(self.ready), self.ready.servo
+        gap, twist = self.apart(data), servo.port.state.true_twist
         springs = self.potential(data) + 0.5 * float(self.spring @ gap**2)
         D = inertia_of(self.world.model, data)
-        kinetic = 0.5 * data.qvel @ D @ data.qvel + 0.5 * device.twist @ device.mass @ device.twist
+        kinetic = 0.5 * data.qvel @ D @ data.qvel + 0.5 * twist @ servo.device.mass @ twist
         return float(kinetic) + springs, springs
 
 
@@ -429,7 +429,7 @@ def beside(
     """A device ahead of a linkage by joint displacements y, and off its way; y."""
     rng = np.random.default_rng(seed)
     ready = start(Session(world, coupling=topologies(), device=UNIT))
-    held, data, device = Held(world, ready), mirror(ready), ready.servo.device
+    held, data, state = Held(world, ready), mirror(ready), ready.servo.port.state
     point, J = hand_of(world, data)
     W, _ = closures_of(world.model, data)
     push = np.zeros(6)
@@ -441,9 +441,10 @@ def beside(
     N = held.normals(data)
     across = np.linalg.solve(held.M, N @ rng.standard_normal(N.shape[1]))
     gap[held.axes] += normal * across / np.abs(across).max()
-    device.position[:] = point - gap[:3]
+    state.position[:] = state.true_pose[:3] = point - gap[:3]
     tool = Rotation.from_quat(data.xquat[world.held], scalar_first=True)
-    device.quaternion[:] = (Rotation.from_rotvec(gap[3:]).inv() * tool).as_quat(scalar_first=True)
+    turned = (Rotation.from_rotvec(gap[3:]).inv() * tool).as_quat(scalar_first=True)
+    state.quaternion[:] = state.true_pose[3:] = turned
     run_stage(ready.servo, places.SENSE)
     run_stage(ready.servo, places.APPROACH)
     return held, data, y
@@ -596,12 +597,13 @@ def test_the_device_accelerates_as_the_thesis_says(name: str, bias: bool) -> Non
     hand = Constant(force=(0.3, -0.2, 0.1), torque=(0.02, -0.01, 0.03))
     session = Session(world, Contact(0.0, 0.0, mode="penalty"), coupling, UNIT)
     ready = start(session, hand, qvel=v)
-    servo, device = ready.servo, ready.servo.device
+    servo, device, state = ready.servo, ready.servo.device, ready.servo.port.state
     axes = np.nonzero(device.mask)[0]
     rng = np.random.default_rng(4)
-    device.twist[:] = device.mask * rng.standard_normal(6)
-    device.position[:] += 1e-3 * device.mask[:3] * rng.standard_normal(3)
-    before, data, size = device.twist.copy(), mirror(ready), 1e-5
+    state.true_twist[:] = device.mask * rng.standard_normal(6)
+    state.true_pose[:3] += 1e-3 * device.mask[:3] * rng.standard_normal(3)
+    before, place = state.true_twist.copy(), state.true_pose[:3].copy()
+    data, size = mirror(ready), 1e-5
     point, J = hand_of(world, data)
     sides = []
     for sign in (-1.0, 1.0):
@@ -617,13 +619,13 @@ def test_the_device_accelerates_as_the_thesis_says(name: str, bias: bool) -> Non
     coriolis, weight = data.qfrc_bias - still.qfrc_bias, -still.qfrc_bias
     torque = data.qfrc_passive + data.qfrc_actuator + weight
     k, b = (servo.parameters[f"coupling_{c}"][0] for c in "kb")
-    pull = k * np.concatenate([device.position - point, np.zeros(3)]) + b * (before - J @ v)
+    pull = k * np.concatenate([place - point, np.zeros(3)]) + b * (before - J @ v)
     force = device.mask * (np.array([0.3, -0.2, 0.1, 0.02, -0.01, 0.03]) - pull - drag * before)
     want = J @ multiplier_system(D, W, J.T @ force + torque)
     if bias:
         want += J @ multiplier_system(D, W, -coriolis, -rates @ v) + turn @ v
     advance(ready, 1)
-    got = (device.twist - before) * 1000.0
+    got = (state.true_twist - before) * 1000.0
     np.testing.assert_allclose(got[axes], want[axes], atol=1e-6 * np.abs(want).max())
 
 
