@@ -6,9 +6,6 @@ what no short one does.
 
 from __future__ import annotations
 
-KERNELS, SERVO = "tests/kernels/test_", "tests/servo/test_"
-CONTACT = SERVO + "contact_response.py::"
-
 #: not broken at all, and why
 LEFT_OUT = {
     "servo/loop/baseline.py": "a loop that does nothing, for the bench",
@@ -40,21 +37,129 @@ KNOWN = (
     ("servo/constants.py", "REACTIVATIONS = 3", "REACTIVATIONS = 0"),
 )
 
-#: The tests of a source, if the name of neither tells.
-TESTS: dict[str, tuple[str, ...]] = {
-    "kernels/advance.py": (KERNELS + "mechanics.py",),
-    "kernels/constants.py": (
-        *(KERNELS + name for name in ("contact.py", "step_friction.py", "friction.py")),
-        CONTACT + "test_a_contact_that_creeps_does_not_collide",
-    ),
-    "kernels/constrained.py": (KERNELS + "mechanics.py",),
-    "kernels/ringing.py": (KERNELS + "shaping.py",),
-    "kernels/stops.py": (KERNELS + "mechanics.py",),
-    "kernels/vectors.py": (KERNELS + "contact.py", KERNELS + "se3.py"),
-}
 
-#: seconds in plain Python, and not needed
-SLOW: tuple[str, ...] = ()
+def tests(file: str, *names: str) -> tuple[str, ...]:
+    """Tests of a file, or all that are in it."""
+    path = f"tests/{file}.py"
+    return tuple(f"{path}::test_{name}" for name in names) or (path,)
+
+
+MECHANICS = tests("kernels/test_mechanics")
+HAND = tests("servo/test_hand_stages")
+LOCAL = tests("servo/test_local_stages")
+BALLS = tests(
+    "servo/test_contact_response",
+    "two_equal_balls_share_the_momentum",
+    "overtaking_is_galilean",
+    "copies_in_z_are_counted_once",
+    "a_contact_left_out_gets_an_impulse_if_the_collision_drives_it_in",
+    "a_contact_that_creeps_does_not_collide",
+    "gains_of_a_contact_are_what_the_step_can_hold",
+)
+HITS = tests("servo/test_sliding_hits")
+LIMITS = tests(
+    "servo/test_dynamics", "a_reached_joint_limit_is_a_row", "a_joint_limit_is_critically_damped"
+)
+ROWS = tests(
+    "servo/test_dynamics",
+    "contact_rows_are_those_of_the_python_api",
+    "contact_rows_are_finite_differences",
+)
+STATES = tests(
+    "servo/test_dynamics",
+    "inertia_and_its_factor",
+    "bias_and_passive_torques",
+    "hand_jacobian_is_finite_differences",
+    "energy_of_the_row_is_half_v_d_v",
+    "joint_damping_is_implicit",
+    "an_off_centre_push_turns_the_peg_by_r_cross_f",
+)
+SHAPED = tests("servo/test_linkages", "the_device_accelerates_as_the_thesis_says")
+TOPOLOGY = tests(
+    "servo/test_linkages",
+    "the_penalty_is_that_of_the_errata",
+    "the_reaction_is_that_of_the_jacobians_where_the_device_is",
+    "constraints_are_counted",
+    "the_device_has_the_linkages_inertia_where_it_moves_and_a_sane_one_elsewhere",
+)
+REACH = tests(
+    "servo/test_linkages",
+    "a_wrench_at_the_held_link_comes_back_as_that_wrench",
+    "a_door_maps_its_torque_to_force_times_lever",
+)
+LOOPS = tests(
+    "servo/test_loops",
+    "baumgartes_terms_are_those_of_the_errata",
+    "a_step_is_that_of_the_full_system",
+    "open_closures_are_measured_as_mujoco_does",
+    "a_loop_that_strikes_a_post_obeys_newton",
+)
+WEIGHT = tests(
+    "servo/test_weight",
+    "an_off_centre_grip_feels_the_torque_of_the_weight",
+    "the_weight_of_a_linkage_is_mujocos",
+)
+SEAMS = tests(
+    "servo/test_seams",
+    "the_vertex_of_a_corner_of_abutting_boxes_keeps_all_its_walls",
+    "a_corner_keeps_both_its_walls",
+    "a_seam_with_a_hair_between_is_not_felt_either",
+)
+RUBBING = tests("servo/test_rubbing")
+FAULTS = tests("servo/test_force_path", "a_fault_comes_within_one_tick_and_stays")
+
+#: The tests of a source, if the name of neither tells: the fastest that have a chance.
+TESTS: dict[str, tuple[str, ...]] = {
+    "devices/simulated_display.py": tests("devices/test_simulated_display"),
+    "kernels/advance.py": MECHANICS,
+    "kernels/constants.py": (
+        *tests("kernels/test_contact"),
+        *tests("kernels/test_step_friction"),
+        *BALLS,
+    ),
+    "kernels/constrained.py": MECHANICS,
+    "kernels/ringing.py": tests("kernels/test_shaping"),
+    "kernels/stops.py": MECHANICS,
+    "servo/constants.py": (*BALLS, *TOPOLOGY),
+    "servo/contact/gains.py": BALLS,
+    "servo/contact/groups.py": BALLS,
+    "servo/contact/identity.py": (*tests("world/test_detection"), *RUBBING),
+    "servo/contact/impulses.py": (*BALLS, *HITS),
+    "servo/contact/joint_limits.py": LIMITS,
+    "servo/contact/press.py": (*BALLS, *HAND),
+    "servo/contact/react.py": BALLS,
+    "servo/contact/rigid.py": tests("servo/test_rigid_steps"),
+    "servo/contact/rows.py": (*LIMITS, *BALLS, *ROWS),
+    "servo/contact/rub.py": RUBBING,
+    "servo/contact/seams.py": SEAMS,
+    "servo/guard.py": (*HAND, *FAULTS),
+    "servo/hand/approach.py": (*HAND, *SHAPED),
+    "servo/hand/command.py": HAND,
+    "servo/hand/coordinate.py": HAND,
+    "servo/hand/follow.py": HAND,
+    "servo/hand/lead.py": HAND,
+    "servo/hand/limit.py": HAND,
+    "servo/hand/model.py": HAND,
+    "servo/hand/point.py": (*STATES, *SHAPED),
+    "servo/hand/reach.py": (*REACH, *HAND),
+    "servo/hand/ring.py": HAND,
+    "servo/hand/shape.py": SHAPED,
+    "servo/hand/topology.py": TOPOLOGY,
+    "servo/local/merge.py": (*LOCAL, *tests("local/test_proxy")),
+    "servo/local/report.py": LOCAL,
+    "servo/local/sense.py": LOCAL,
+    "servo/local/smooth.py": LOCAL,
+    "servo/mechanism.py": MECHANICS,
+    "servo/port.py": HAND,
+    "servo/record.py": (*MECHANICS, *STATES, *HAND),
+    "servo/tick.py": (*HAND, *MECHANICS, *LOCAL),
+    "servo/world/axes.py": (*ROWS, *RUBBING),
+    "servo/world/close.py": LOOPS,
+    "servo/world/dry.py": tests("world/test_acting", "dry_friction_is_an_elastoplastic_bond"),
+    "servo/world/move.py": (*HAND, *STATES),
+    "servo/world/sense.py": (*STATES, *ROWS),
+    "servo/world/weight.py": WEIGHT,
+}
 
 #: why nobody notices
 EXPLAINED: dict[str, str] = {}

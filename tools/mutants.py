@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
-from belonging import EXPLAINED, KNOWN, LEFT_OUT, SLOW, tests_of
+from belonging import EXPLAINED, KNOWN, LEFT_OUT, tests_of
 from mutations import Mutant, Text, mutants_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -99,8 +99,6 @@ def pytest_command(tests: tuple[str, ...]) -> list[str]:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-rfE"]
     command += ["-p", "no:cacheprovider", "--hypothesis-seed=0"]
     command += ["-m", "not live and not browser and not long"]
-    for slow in SLOW:
-        command += ["--deselect", slow]
     return [*command, *tests]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from detent import Contact, FourChannel, Session, World
 from detent.coupling.linkage import Shaping, Topology
-from detent.devices import Inertial
+from detent.devices import IDEAL, Inertial
 from detent.errors import ParameterError, SceneError, UnknownNameError
 from detent.hands import Constant, Impedance, Sinusoid
 from detent.servo import places
@@ -39,7 +40,7 @@ from lab import (
     wander,
 )
 
-UNIT = Inertial(mass=1.0, rotational_inertia=1e-3)
+UNIT = replace(IDEAL, mass=1.0, rotational_inertia=1e-3)
 
 
 def at(world: World) -> mujoco.MjData:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from detent import Session, World
+from detent.servo.constants import STICK_SLIDE
 from lab import LOOSE, advance, loose, scene, start
 
 SLIDER = """<body name="slider"><joint type="slide" axis="1 0 0" frictionloss="{dry}"/>
@@ -39,6 +40,16 @@ def test_dry_friction_stops_a_mass_where_it_should(rate: float) -> None:
     q, v = coast(slider(dry=5.0, along=0.0), int(rate), qvel=[1.0], rate=rate)
     assert q[0] == pytest.approx(1.0 / (2.0 * 5.0 / 2.0), abs=1.5 / rate)  # v²/2a
     assert abs(v[0]) < 1e-6
+
+
+@pytest.mark.parametrize("way", [-1.0, 1.0])
+def test_dry_friction_is_an_elastoplastic_bond(way: float) -> None:
+    """It slips with f/m from the first tick on; loaded by less it stretches by z₀ F/f and rests."""
+    q, v = coast(slider(dry=5.0, along=0.0), 20, qvel=[way])
+    assert v[0] == pytest.approx(way * (1.0 - 20e-3 * 2.5), abs=1e-12)
+    q, v = coast(slider(dry=5.0, along=way * 1.5), 60)
+    assert q[0] == pytest.approx(way * STICK_SLIDE * 3.0 / 5.0, rel=1e-3)
+    assert abs(v[0]) < 1e-7
 
 
 def test_no_dry_friction_is_too_much_for_a_light_joint() -> None:
