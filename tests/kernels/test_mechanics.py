@@ -41,7 +41,7 @@ def test_a_pendulum_is_that_of_an_independent_integrator() -> None:
     want = 0.4 * np.stack([np.sin(exact[0]), -np.cos(exact[0])], axis=1)
     np.testing.assert_allclose(trace["coordinates"], want, atol=1e-11)
     np.testing.assert_allclose(trace["tool_position"][:, [0, 2]], want, atol=1e-11)
-    np.testing.assert_allclose(trace["device_position"], trace["tool_position"], atol=1e-5)
+    np.testing.assert_allclose(trace["device_position"], trace["tool_position"], atol=1e-4)
     kinetic = 0.5 * MASS * (0.4 * exact[1]) ** 2
     np.testing.assert_allclose(trace["tool_energy"], kinetic, atol=1e-10)
     np.testing.assert_allclose(trace["potential_energy"], MASS * GRAVITY * want[:, 1], atol=1e-10)
