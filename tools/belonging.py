@@ -52,7 +52,7 @@ BALLS = tests(
     "two_equal_balls_share_the_momentum",
     "overtaking_is_galilean",
     "copies_in_z_are_counted_once",
-    "a_contact_left_out_gets_an_impulse_if_the_collision_drives_it_in",
+    "a_receding_contact_joins_if_the_collision_turns_it_around",
     "a_contact_that_creeps_does_not_collide",
     "gains_of_a_contact_are_what_the_step_can_hold",
 )
@@ -165,7 +165,7 @@ TESTS: dict[str, tuple[str, ...]] = {
 EXPLAINED: dict[str, str] = {}
 
 
-def tests_of(file: str) -> tuple[str, ...]:
+def belonging_to(file: str) -> tuple[str, ...]:
     """The tests that belong to a source below the package."""
     if file in TESTS:
         return TESTS[file]

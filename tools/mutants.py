@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
-from belonging import EXPLAINED, KNOWN, LEFT_OUT, tests_of
+from belonging import EXPLAINED, KNOWN, LEFT_OUT, belonging_to
 from mutations import Mutant, Text, mutants_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -102,7 +102,9 @@ def pytest_command(tests: tuple[str, ...]) -> list[str]:
     return [*command, *tests]
 
 
-def run_tests(folder: Path, tests: tuple[str, ...]) -> tuple[int | None, str]:
+def run_tests(
+    folder: Path, tests: tuple[str, ...], patience: float | None = PATIENCE
+) -> tuple[int | None, str]:
     """Pytest's exit code (None: out of patience) and what it printed."""
     env = dict(os.environ, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(folder / "src"))
     process = subprocess.Popen(
@@ -110,7 +112,7 @@ def run_tests(folder: Path, tests: tuple[str, ...]) -> tuple[int | None, str]:
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     try:
-        output, _ = process.communicate(timeout=PATIENCE)
+        output, _ = process.communicate(timeout=patience)
         return process.returncode, output
     except subprocess.TimeoutExpired:
         return None, ""
@@ -144,7 +146,7 @@ def try_mutant(mutant: Mutant, folders: queue.Queue[Path]) -> Outcome:
     began = time.monotonic()
     try:
         broken.write_bytes(mutant.applied(broken.read_bytes()))
-        fate, by = judge(*run_tests(folder, tests_of(mutant.file)))
+        fate, by = judge(*run_tests(folder, belonging_to(mutant.file)))
         return Outcome(mutant, fate, time.monotonic() - began, by)
     finally:
         shutil.copy2(PACKAGE / mutant.file, broken)
@@ -153,8 +155,8 @@ def try_mutant(mutant: Mutant, folders: queue.Queue[Path]) -> Outcome:
 
 def check_whole(folder: Path, mutants: list[Mutant]) -> None:
     """What fails without a break would call every mutant killed."""
-    tests = tuple(sorted({test for mutant in mutants for test in tests_of(mutant.file)}))
-    code, output = run_tests(folder, tests)
+    tests = tuple(sorted({test for mutant in mutants for test in belonging_to(mutant.file)}))
+    code, output = run_tests(folder, tests, None)
     if code != 0:
         raise SystemExit(f"the tests fail although nothing is broken:\n{output}")
 
@@ -201,7 +203,8 @@ def report(outcomes: list[Outcome]) -> float:
     survivors = [outcome.mutant for outcome in outcomes if outcome.fate == SURVIVED]
     print("\n".join(table(outcomes)))
     for mutant in survivors:
-        print(f"\nsurvived: {mutant}\n  {EXPLAINED.get(mutant.key, 'NOT EXPLAINED')}")
+        key = mutant.key((PACKAGE / mutant.file).read_bytes())
+        print(f"\nsurvived: {key}\n  {EXPLAINED.get(key, 'NOT EXPLAINED')}")
     score = 1.0 - len(survivors) / len(outcomes)
     print(f"\nscore: {len(outcomes) - len(survivors)} of {len(outcomes)}, {100 * score:.1f} %")
     return score
@@ -220,6 +223,7 @@ def main() -> int:
     if options.list:
         print("\n".join(map(str, mutants)))
         return 0
+    print(f"{len(mutants)} mutants; first the tests without any", flush=True)
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         copy_sources(Path(name, "whole"))
         check_whole(Path(name, "whole"), mutants)

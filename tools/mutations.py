@@ -31,10 +31,10 @@ class Mutant(NamedTuple):
     def __str__(self) -> str:
         return f"{self.file}:{self.line}  {brief(self.old)} -> {brief(self.new)}"
 
-    @property
-    def key(self) -> str:
-        """What stays the same when lines move: the file, and what is exchanged."""
-        return f"{self.file}: {brief(self.old)} -> {brief(self.new)}"
+    def key(self, source: bytes) -> str:
+        """What stays the same when lines move: the whole line, and what is exchanged in it."""
+        line = source.splitlines()[self.line - 1].decode()
+        return f"{self.file}: {brief(line)}: {brief(self.old)} -> {brief(self.new)}"
 
     def applied(self, source: bytes) -> bytes:
         """The source with this break in it."""
@@ -82,9 +82,10 @@ def is_kernel(node: ast.AST) -> bool:
     )
 
 
-def is_number(node: ast.expr) -> bool:
-    """Whether it is a number as written, and not a flag."""
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+def number(node: ast.expr | ast.stmt) -> int | float | None:
+    """What is written there, if it is a number and not a flag."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def inside(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
@@ -127,8 +128,8 @@ def broken_value(text: Text, node: ast.expr | ast.stmt) -> Iterator[Mutant]:
         yield text.exchanged(node, f"({text.of(node.left)} {sign} ({text.of(node.right)}))")
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         yield text.exchanged(node, f"({text.of(node.operand)})")
-    if isinstance(node, ast.Constant) and is_number(node):
-        yield text.exchanged(node, repr(2 * node.value if node.value else type(node.value)(1)))
+    if (value := number(node)) is not None:
+        yield text.exchanged(node, repr(2 * value if value else value + 1))
     if isinstance(node, ast.Name) and node.id in OTHER_END:
         yield text.exchanged(node, OTHER_END[node.id])
 
@@ -139,9 +140,8 @@ def constants(text: Text, tree: ast.Module) -> Iterator[Mutant]:
     A tolerance is chosen so that twice as much makes no difference, so it is set to nothing.
     """
     for node in tree.body:
-        if isinstance(node, ast.Assign) and is_number(node.value):
-            assert isinstance(node.value, ast.Constant)
-            yield text.exchanged(node.value, repr(type(node.value.value)(0)))
+        if isinstance(node, ast.Assign) and (value := number(node.value)):
+            yield text.exchanged(node.value, repr(0 * value))
 
 
 def mutants_of(root: Path, file: str) -> list[Mutant]:
