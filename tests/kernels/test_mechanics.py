@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 
 from detent import Admittance, Mechanism, Session
 from detent.hands import Constant
+from detent.mechanism import BodySpring
 from detent.mechanism.library import builtin
 from mechanism_lab import IDEAL, pendulum
 
@@ -60,6 +61,18 @@ def test_springs_and_gravity_are_both_in_the_potential_energy() -> None:
     want = MASS * GRAVITY * height + 150.0 * height**2
     np.testing.assert_allclose(trace["potential_energy"], want, atol=1e-12)
     np.testing.assert_allclose(trace["tool_energy"] + want, want[0], atol=1e-9)
+
+
+def test_the_energy_of_a_body_spring_is_what_the_motion_lacks() -> None:
+    spring = BodySpring(40.0, 0.08, (0.02, 0.0, 0.01), (0.9, 0.3, -0.2, 0.1))
+    disk = replace(
+        builtin("rolling-disk"), holonomic=(), pfaffian=(), parametrisation=None, dampers=(),
+        springs=(spring,), start=(0.05, 0.01, 0.03, 0.4, 0.3, 1.2),
+    )  # fmt: skip
+    trace = Session(disk, device=IDEAL).run(0.04)
+    kinetic, potential = trace["tool_energy"], trace["potential_energy"]
+    assert kinetic[-1] > 0.01 * potential[0] > 0.0
+    np.testing.assert_allclose(kinetic + potential, potential[0], rtol=1e-8)
 
 
 @pytest.mark.parametrize("integrator", ["runge-kutta", "taylor"])

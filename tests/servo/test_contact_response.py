@@ -75,6 +75,16 @@ def test_copies_in_z_are_counted_once() -> None:
         assert np.abs(normals[:, 2]).max() < 1e-12
 
 
+@pytest.mark.parametrize("shape", ["sphere", "capsule", "box"])
+def test_no_contact_is_left_out_by_the_number_of_its_geom(shape: str) -> None:
+    """MuJoCo puts the lower type first: the floor, geom 0, may be the second of a pair."""
+    ball = f"""<body name="ball"><joint type="slide" axis="0 1 0"/>
+      <geom type="{shape}" size=".02 .02 .02" mass="1"/></body>"""
+    ready = start(loose(World.from_string(scene(FLOOR + ball)).placed([0.02 - 1e-4])))
+    assert advance(ready, 1)["contacts"][0] >= 1
+    assert (ready.servo.rows.geom[0] == 0).any()
+
+
 # --- two balls: one impulse, equal and opposite
 
 

@@ -81,9 +81,14 @@ def test_a_unilateral_coupler_pulls_the_device_only_in_contact(
     np.testing.assert_allclose(ready.servo.device.raw, felt * wrench, atol=1e-15)
 
 
-def test_a_god_object_knows_that_it_is_held_back() -> None:
-    """Pressed into the floor it is constrained, and stays outside; pulled away it is not."""
-    world = World.from_string(scene(FLOOR + PEG)).placed((0, 0.0105, 0))
+@pytest.mark.parametrize("shape", ["box", "sphere"])
+def test_a_god_object_knows_that_it_is_held_back(shape: str) -> None:
+    """Pressed into the floor it is constrained, and stays outside; pulled away it is not.
+
+    A sphere is the first geom of its contact with a box, a box the second.
+    """
+    body = f'<body name="peg">{PLANAR}<geom type="{shape}" size=".0105 .0105 .01"/></body>'
+    world = World.from_string(scene(FLOOR + body)).placed((0, 0.0105, 0))
     for push, held in ((-5.0, True), (5.0, False)):
         ready = start(Session(world, coupling=UnilateralCoupler()), Constant(force=(0.0, push)))
         advance(ready, 5)

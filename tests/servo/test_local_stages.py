@@ -8,11 +8,15 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from detent import LocalModel, Session, World
+from detent.local.constants import MOST_CONSTRAINTS
 from detent.local.records import (
     AGE,
     CONSTRAINT,
+    COUNT,
     FRESH,
+    HEAD,
     MEAN_PERIOD,
+    REJECTED,
     SEEN,
     STRUCK,
     TIME,
@@ -22,7 +26,7 @@ from detent.local.records import (
     update_size,
 )
 from detent.servo import places
-from detent.servo.local.merge import is_sound, note_period, spring_energy
+from detent.servo.local.merge import is_sound, merge_update, note_period, spring_energy
 from detent.servo.local.report import give_way
 from detent.session import Prepared
 from lab import run_stage, start
@@ -79,6 +83,27 @@ def test_a_long_normal_or_a_link_that_is_not_there_is_not_believed() -> None:
     assert is_sound(item, 0, 2)
     item["normal"] *= 1.01
     assert not is_sound(item, 0, 2)
+
+
+def test_an_update_is_merged_as_far_as_it_goes() -> None:
+    """What lies behind its count is of an older one, and neither taken nor rejected."""
+    ready, rng = prepared(), np.random.default_rng(5)
+    s = ready.servo
+    run_stage(s, places.MERGE)
+    new, head = np.zeros(MOST_CONSTRAINTS, CONSTRAINT), np.zeros(HEAD)
+    link = int(np.argmax(s.scene.body_tree >= 0))
+    for i in range(5):
+        new[i] = sound(rng)[0]
+        new["link"][i] = link
+    new["normal"][1] *= 2.0
+    head[COUNT], head[TIME] = 3, 1.0
+    assert merge_update(s.scene, s.local, head, new, s.parameters, 1000)
+    assert s.local.number[0] == 2 and s.local.counts[REJECTED] == 1
+    np.testing.assert_array_equal(s.local.held["place"][:2], new["place"][[0, 2]])
+    assert not merge_update(s.scene, s.local, head, new, s.parameters, 1001)  # it is not newer
+    head[COUNT], head[TIME] = MOST_CONSTRAINTS + 9, 1.1  # the rest is of zero normal
+    assert merge_update(s.scene, s.local, head, new, s.parameters, 1100)
+    assert s.local.number[0] == 4
 
 
 def test_the_mean_period_is_that_of_the_last_updates() -> None:

@@ -9,9 +9,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from detent import Contact, World
+from detent import Contact, Friction, Session, Wall, World
+from detent.devices import Inertial
+from detent.kernels.friction import LAWS
 from detent.servo import places
-from detent.servo.contact.identity import recall, remember
+from detent.servo.contact.identity import keeps_memory, recall, remember
 from detent.session import Prepared
 from lab import PLANAR, loose, run_stage, scene, start
 
@@ -179,6 +181,17 @@ def tag(ready: Prepared) -> None:
             taken += 1.0
             rows.memory[r, TAG] = taken
     remember(rows, 0.0)
+
+
+def test_contacts_are_recognised_where_something_has_a_history() -> None:
+    """All laws of friction, walls, and springs that start anew; else it would cost for nothing."""
+    kept = [Contact(friction=Friction(law=law)) for law in LAWS if law != "none"]
+    kept += [Contact(wall=Wall(kind)) for kind in ("seh", "pi", "pulse", "hysteretic")]
+    kept.append(Contact(strategy="scale", limit="rezero"))
+    device = Inertial(limits=(15.0, 15.0, 1.0))
+    for contact in (*kept, Contact()):
+        session = Session(World.builtin("corner"), contact, device=device)
+        assert keeps_memory(start(session).servo.parameters) == (contact in kept), contact
 
 
 def test_a_new_contact_has_no_history() -> None:
