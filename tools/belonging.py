@@ -167,7 +167,7 @@ TESTS: dict[str, tuple[str, ...]] = {
 EXPLAINED = {
     "servo/contact/rigid.py: a, b = tangent(rows.normal[r], 0), tangent(rows.normal[r], 1): 1 -> 2":
         "Equivalent: `tangent` has two answers, that for 0 and that for anything else.",
-    "servo/contact/rub.py: if body >= 0: 0 -> 1":
+    "servo/contact/rub.py: if body >= 0:: 0 -> 1":
         "Equivalent: body 0 is the world, which does not move and is -1 in `Rows.body`.",
 }  # fmt: skip
 
