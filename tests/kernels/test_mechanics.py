@@ -17,6 +17,7 @@ from detent import Admittance, Mechanism, Session
 from detent.hands import Constant
 from detent.mechanism import BodySpring
 from detent.mechanism.library import builtin
+from detent.servo.mechanism import well_conditioned
 from mechanism_lab import IDEAL, pendulum
 
 STEP, GRAVITY, MASS = 1e-3, 9.81, 0.5
@@ -129,3 +130,13 @@ def test_a_stop_bounces_with_its_restitution(restitution: float) -> None:
     lost = 0.5 * MASS * before**2 * (1.0 - restitution**2)
     assert trace["stop_energy"].sum() == pytest.approx(lost, abs=1e-9)
     np.testing.assert_allclose(trace["velocities"][:, 0], 0.2, atol=1e-12)
+
+
+def test_a_pivot_of_round_off_is_no_good_condition() -> None:
+    factor = Session(builtin("rolling-disk"), device=IDEAL).prepare(None, 1000.0, 1).servo.mechanics
+    pivots = factor.J_metric.diaginv
+    assert len(pivots) > 2
+    for size, good in ((1.0, True), (1e11, True), (1e13, False), (1e-11, True), (1e-13, False)):
+        pivots[:] = 2.0
+        pivots[1] = 2.0 * size
+        assert well_conditioned(factor.J_metric) == good

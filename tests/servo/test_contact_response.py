@@ -449,6 +449,26 @@ def test_the_tools_contacts_are_kept_when_there_are_too_many() -> None:
     assert rows["depth"][-1] == pytest.approx(9.81 / 16000, rel=0.05)
 
 
+@pytest.mark.parametrize("tool", ["b0", "b17", "b39"])
+def test_the_deepest_contacts_are_kept_beside_the_tools(tool: str) -> None:
+    """One tick of 160 contacts, each box deeper than the last: 31 boxes and the tool's remain."""
+    boxes = "".join(
+        f'<body name="b{i}" pos="{i % 8 / 10} {i // 8 / 10} {0.01 - 1e-5 * (1 + i * 7 % 40)}">'
+        '<joint type="slide" axis="0 0 1"/><geom type="box" size=".02 .02 .01" mass="1"/></body>'
+        for i in range(40)
+    )
+    world = World.from_string(scene('<geom type="plane" size="5 5 .1"/>' + boxes), tool=tool)
+    ready = start(loose(world, Contact(4000, 60)))
+    row = advance(ready, 1)
+    rows = ready.servo.rows
+    kept = {int(g) for g in rows.geom[: rows.count[0]].max(axis=1)}
+    own = 1 + int(tool[1:])
+    deep = sorted(range(40), key=lambda i: -(i * 7 % 40))
+    assert row["dropped"][0] == 160 - 128
+    assert own in kept
+    assert {1 + i for i in deep[:31]} <= kept
+
+
 @pytest.mark.parametrize("contacts", [3, 4, 9, 25])
 def test_resultant_stiffness_does_not_count_contacts(contacts: int) -> None:
     """B9: pressed with F, a face sinks by F/K, on however many points it stands."""

@@ -11,6 +11,8 @@ from detent.devices import IDEAL, Inertial
 from detent.hands import Constant, Impedance
 from detent.servo import places
 from detent.servo.hand.lead import command_motion, compare
+from detent.servo.hand.limit import share_within
+from detent.servo.loop.exchange import publish
 from detent.servo.structs import COLLIDING
 from lab import LOOSE, PLANAR, advance, run_stage, scene, start
 
@@ -66,6 +68,25 @@ def test_a_ring_owes_what_it_has_not_given_yet(material: str) -> None:
     assert given.any()
 
 
+def test_the_largest_share_that_keeps_the_limits() -> None:
+    """All of it where it fits; else one limit is just met, or there was no room before."""
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        other, part = rng.uniform(-1.2, 1.2, 6), rng.standard_normal(6) * (rng.random(6) > 0.3)
+        limit = rng.uniform(1.0, 2.0, 6)
+        share = share_within(other, part, limit)
+        if (np.abs(other + part) <= limit).all():
+            assert share == 1.0
+            continue
+        acting = part != 0.0
+        outside = acting & (np.abs(other) > limit) & (np.abs(other + part) > limit)
+        if outside.any():
+            continue  # what is beyond its limit anyway says nothing about the rest
+        assert (np.abs(other + share * part)[acting] <= limit[acting] + 1e-12).all()
+        tight = np.abs(np.abs(other + share * part) - limit) < 1e-12
+        assert share == 1.0 or tight[acting].any()
+
+
 # --- channels
 
 
@@ -77,8 +98,9 @@ def test_a_unilateral_coupler_pulls_the_device_only_in_contact(
     wrench = np.array([0.3, -0.2, 0.0, 0.0, 0.0, 0.05])
     ready.servo.motion.on_device[:] = wrench
     ready.servo.rows.constrained[0] = constrained
+    ready.servo.device.topology[:] = resisted = np.array([0.0, 0.7, 0.0, 0.0, 0.0, -0.1])
     run_stage(ready.servo, places.COMMAND)
-    np.testing.assert_allclose(ready.servo.device.raw, felt * wrench, atol=1e-15)
+    np.testing.assert_allclose(ready.servo.device.raw, felt * wrench + resisted, atol=1e-15)
 
 
 @pytest.mark.parametrize("shape", ["box", "sphere"])
@@ -142,7 +164,53 @@ def test_an_impedance_hand_is_a_spring_and_a_damper_to_its_target() -> None:
     assert row["hand_wrench"][5] == pytest.approx(-hand.rotational_damping * 0.3)
 
 
+def test_adaptive_damping_is_by_the_force_alone() -> None:
+    """TH D.6 with |f_env|: a torque does not make it stronger, nor does it act on rotation."""
+    coupling = FourChannel((0, 0, 0), (0, 0, 0), adaptive_damping=10.0)
+    world = World.from_string(scene(PEG))
+    pulls = []
+    for torque in (0.0, 5.0):
+        s = start(Session(world, coupling=coupling, device=IDEAL)).servo
+        for place in (places.SENSE, places.APPROACH):
+            s.port.state.twist[:] = (0.1, -0.2, 0, 0, 0, 0.7)
+            s.device.environment[:] = (0.3, 0.4, 0, 0, 0, torque)
+            run_stage(s, place)
+        pulls.append(s.motion.on_tool.copy())
+    np.testing.assert_allclose(pulls[0], [0.5, -1.0, 0, 0, 0, 0], atol=1e-12)
+    np.testing.assert_array_equal(pulls[0], pulls[1])
+
+
+def test_a_tick_takes_what_was_published_last() -> None:
+    """Parameters and targets, the newest of each; what was read is not read again."""
+    hand = Impedance(target=(0.05, -0.03), stiffness=200.0)
+    ready = start(corner(), hand)
+    s = ready.servo
+    for x in (0.06, 0.07):
+        target = s.target.copy()
+        target[0] = x
+        publish(s.targets, target.view(np.uint8))
+    parameters = s.parameters.copy()
+    parameters["hand_k"][0, 0] = 300.0
+    publish(s.commands, parameters.view(np.uint8).reshape(-1))
+    advance(ready, 1)
+    assert s.target[0] == 0.07 and s.parameters["hand_k"][0, 0] == 300.0
+    s.target[0] = 0.01
+    advance(ready, 1)
+    assert s.target[0] == 0.01
+
+
 # --- an admittance
+
+
+def test_the_reference_is_the_held_link_and_its_acceleration() -> None:
+    s = start(corner(coupling=Admittance()), qvel=[0.1, -0.2, 0.5]).servo
+    for place in (places.SENSE, places.APPROACH):
+        run_stage(s, place)
+    s.lead.twist[:] = earlier = np.array([0.02, 0.01, 0, 0, 0, 0.3])
+    run_stage(s, places.LEAD)
+    np.testing.assert_allclose(s.lead.feedforward, (s.motion.twist - earlier) / STEP, atol=1e-9)
+    np.testing.assert_array_equal(s.lead.twist, s.motion.twist)
+    np.testing.assert_array_equal(s.lead.reference[:3], s.motion.point)
 
 
 def test_feedback_is_proportional_integral_and_derivative() -> None:

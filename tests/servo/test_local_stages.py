@@ -26,8 +26,16 @@ from detent.local.records import (
     update_size,
 )
 from detent.servo import places
-from detent.servo.local.merge import is_sound, merge_update, note_period, spring_energy
-from detent.servo.local.report import give_way
+from detent.servo.local.merge import (
+    NONE,
+    find_known,
+    is_sound,
+    merge_update,
+    move_plane,
+    note_period,
+    spring_energy,
+)
+from detent.servo.local.report import give_way, note_push
 from detent.session import Prepared
 from lab import run_stage, start
 
@@ -156,6 +164,48 @@ def test_what_resists_does_not_push_back(drift: float, moved: float) -> None:
     assert lo.held["rate"][0] == pytest.approx(0.3 - STEP * moved)
 
 
+def test_what_an_object_received_is_kept_for_the_engine() -> None:
+    lo = pushed([4.0, 6.0])
+    lo.held["normal"][0], lo.held["place"][0] = (0.0, 0.6, 0.8), (0.1, 0.2, 0.3)
+    lo.held["drag"][0], lo.held["shift"][0], lo.held["track"][0] = (0.5, 0.0, 0.0), 0.01, 3
+    for _ in range(2):
+        note_push(lo, 0, STEP)
+    push = lo.pushes[3]
+    np.testing.assert_allclose(push["impulse"], -2 * STEP * np.array([0.5, 2.4, 3.2]), atol=1e-15)
+    np.testing.assert_allclose(push["place"], [0.1, 0.206, 0.308], atol=1e-15)
+
+
+def test_a_plane_has_moved_since_the_engine_looked() -> None:
+    """With its speed then, less what it gave way since: by so much it is slower, and less far."""
+    s = prepared(constraints="inertial").servo
+    lo, tick, ticks = s.local, 40, 5
+    lo.held["normal"][0], lo.held["velocity"][0] = (0.0, 0.6, 0.8), (9.0, 0.5, 0.5)
+    lo.held["track"][0], given = 2, np.array([0.1, 0.12, 0.15, 0.2, 0.22, 0.3])  # [m/s]
+    lo.history[tick - ticks : tick + 1, 2] = given
+    lo.held["yielded"][0] = given[-1]
+    move_plane(lo, 0, s.parameters, tick, ticks)
+    assert lo.held["rate"][0] == pytest.approx(0.7 - 0.2)
+    want = STEP * (ticks * 0.7 - (given[1:] - given[0]).sum())
+    assert lo.held["shift"][0] == pytest.approx(want)
+    move_plane(lo, 0, s.parameters, tick, 10**6)  # older than anybody remembers: no crash
+    assert np.isfinite(lo.held["shift"][0])
+
+
+@pytest.mark.parametrize("same", ["all", "link", "other", "place", "normal", "taken"])
+def test_a_known_constraint_is_that_of_the_same_bodies_near_it(same: str) -> None:
+    lo, new = empty(), sound(np.random.default_rng(6))
+    lo.number[0] = 1
+    for name in ("link", "other", "place", "normal"):
+        lo.before[name][0] = new[name][0]
+    if same == "taken":
+        lo.taken[0] = 1
+    elif same == "normal":
+        new["normal"] *= -1.0
+    elif same != "all":
+        new[same] += 1
+    assert find_known(lo, new, 0, 0.1, 0.9) == (0 if same == "all" else NONE)
+
+
 # --- through the compiled stages
 
 
@@ -203,8 +253,12 @@ def test_springs_return_unloaded_and_fade_loaded(trust: float, age: float, left:
     for name in ("stiffness", "damping", "restitution", "friction"):
         held[name][0] = np.nan
     held["group"][0], s.local.number[0] = -1, 1
+    held["rate"][0], s.scene.qvel[1] = 0.04, 0.1
     s.local.times[TRUST], s.local.times[AGE] = trust, age
     run_stage(s, places.SENSE)
     assert s.rows.count[0] == 1
     assert s.rows.separation[0] == pytest.approx(-left * depth, abs=1e-15)
     assert s.rows.trust[0] == trust
+    assert s.rows.velocity[0] == pytest.approx(0.1 - 0.04)  # relative to the plane
+    run_stage(s, places.SENSE)  # and so it stays
+    assert s.rows.separation[0] == pytest.approx(-left * depth, abs=1e-15)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from detent import Contact, Friction, World
+from detent.servo.structs import FREE, RESTING
 from lab import PLANAR, advance, loose, scene, start
 
 FLOOR = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
@@ -27,23 +28,31 @@ def rigid(mu: float = 0.0, e: float = 0.0) -> Contact:
     return replace(contact, friction=Friction(mu, mu)) if mu else contact
 
 
-def test_a_gap_is_closed_in_a_step_and_not_passed() -> None:
+@pytest.mark.parametrize("mu", [0.0, MU])
+def test_a_gap_is_closed_in_a_step_and_not_passed(mu: float) -> None:
     """v⁺ = −s/T where it would be faster, and as it was where it would not."""
     for speed, want in ((0.3, -0.2), (0.1, -0.1)):
-        ready = start(loose(peg(2e-4, weight=False), rigid()), qvel=[0.05, -speed, 0.0])
+        ready = start(loose(peg(2e-4, weight=False), rigid(mu)), qvel=[0.0, -speed, 0.0])
         row = advance(ready, 1)[0]
-        np.testing.assert_allclose(ready.servo.scene.qvel, [0.05, want, 0.0], atol=1e-9)
+        np.testing.assert_allclose(ready.servo.scene.qvel, [0.0, want, 0.0], atol=1e-6)
         lost = MASS * (speed + want) / STEP  # the force that took it
         assert row["environment_wrench"][1] == pytest.approx(lost, rel=1e-6, abs=1e-9)
     advance(ready, 3)
     assert ready.servo.scene.qpos[1] == pytest.approx(HALF, abs=1e-9)
 
 
+@pytest.mark.parametrize("mu", [0.0, MU])
 @pytest.mark.parametrize("e", [0.5, 1.0])
-def test_a_contact_that_would_close_bounces(e: float) -> None:
-    ready = start(loose(peg(2e-4, weight=False), rigid(e=e)), qvel=[0.0, -0.3, 0.0])
+def test_a_contact_that_would_close_bounces(e: float, mu: float) -> None:
+    ready = start(loose(peg(2e-4, weight=False), rigid(mu, e)), qvel=[0.0, -0.3, 0.0])
     advance(ready, 1)
-    assert ready.servo.scene.qvel[1] == pytest.approx(0.3 * e, rel=1e-9)
+    assert ready.servo.scene.qvel[1] == pytest.approx(0.3 * e, rel=1e-5)
+
+
+def test_rigid_contacts_touch_within_round_off() -> None:
+    """A gap of less than a nanometre is none, a larger one is."""
+    for gap, state in ((5e-10, RESTING), (5e-9, FREE)):
+        assert advance(start(loose(peg(gap, weight=False), rigid())), 1)["state"][0] == state
 
 
 def test_a_floor_carries_the_weight() -> None:

@@ -86,6 +86,16 @@ def test_a_string_of_limited_length_pulls_the_other_body_along() -> None:
     assert v[0] > 0.5  # the first mass follows
 
 
+def test_dry_friction_of_a_tendon_slows_both_ends_by_its_force() -> None:
+    """2 N between 1 kg and 3 kg that part with 1 m/s, and what would stop them is never more."""
+    _, v = coast(string('frictionloss="2"'), 50, qvel=[0.0, 1.0])
+    assert v[0] == pytest.approx(0.1, rel=0.03)
+    assert v[1] == pytest.approx(1.0 - 0.1 / 3.0, rel=0.01)
+    assert v @ [1.0, 3.0] == pytest.approx(3.0, rel=1e-9)
+    _, v = coast(string('frictionloss="2000"'), 50, qvel=[0.0, 1.0])
+    np.testing.assert_allclose(v, 0.75, atol=1e-2)
+
+
 def test_dry_friction_of_a_tendon_takes_the_relative_motion_only() -> None:
     q, v = coast(string('frictionloss="2"'), 4000, qvel=[0.0, 1.0])
     assert v == pytest.approx([0.75, 0.75], abs=1e-3)  # 3/4 of a metre per second, together

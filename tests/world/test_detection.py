@@ -203,6 +203,25 @@ def test_a_new_contact_has_no_history() -> None:
     assert sorted(look(ready, (0.0, 0.0099, 0.0)).values()) == [1.0, 2.0]
 
 
+def test_a_tick_recalls_and_remembers() -> None:
+    """A contact keeps its memory from tick to tick, and one that comes back has none."""
+    world = World.from_string(scene(f'{FLOOR}<body name="peg">{PLANAR}{PEG}</body>'))
+    ready = start(loose(world, Contact(friction=Friction())), ring=8)
+    servo, rows = ready.servo, ready.servo.rows
+
+    def tags(height: float) -> list[float]:
+        servo.scene.qpos[:], servo.scene.qvel[:] = (0.0, height, 0.0), 0.0
+        for place in (places.SENSE, places.APPROACH, places.REACT):
+            run_stage(servo, place)
+        return rows.memory[: rows.count[0], TAG].tolist()
+
+    assert tags(0.0099) == [0.0, 0.0]
+    rows.memory[:2, TAG] = (1.0, 2.0)
+    assert tags(0.0099) == [1.0, 2.0]
+    assert tags(0.02) == []
+    assert tags(0.0099) == [0.0, 0.0]
+
+
 def test_vertices_that_slide_keep_their_history() -> None:
     ready = prepared(FLOOR)
     look(ready, (0.0, 0.0099, 0.0))
