@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
@@ -32,9 +32,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "detent"
 POPULATION = ("kernels/*.py", "servo/**/*.py", "devices/simulated*.py")
 
-SEED = 1
-PER_MUTANT = 55  # places of a file for each of which one is broken
-MOST = 3  # of one file
+SEEDS = (1, 2)  # one draw each
+PER_MUTANT = 55  # places of a file for each of which a draw has one
+MOST = 3  # of one file in a draw
 WANTED = 0.92  # score
 PATIENCE = 240.0  # [s] a mutant that takes longer hangs, and that is noticed
 AT_ONCE = 2
@@ -77,10 +77,10 @@ def sampled(seed: int) -> Iterator[Mutant]:
         yield from sorted(chosen, key=lambda mutant: mutant.start)
 
 
-def chosen_mutants(seed: int, only: str | None) -> list[Mutant]:
-    """All that are to be tried."""
-    every = [*known(), *sampled(seed)]
-    return [mutant for mutant in every if only is None or only in mutant.file]
+def chosen_mutants(seeds: Sequence[int], only: str | None = None) -> list[Mutant]:
+    """All that are to be tried, each once."""
+    every = [*known(), *(mutant for seed in seeds for mutant in sampled(seed))]
+    return [mutant for mutant in dict.fromkeys(every) if only is None or only in mutant.file]
 
 
 # --- running tests
@@ -215,7 +215,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--list", action="store_true", help="only show what would be broken")
     parser.add_argument("--only", metavar="FILE", help="only files whose path contains this")
-    parser.add_argument("--seed", type=int, default=SEED, help="another list")
+    parser.add_argument("--seed", type=int, nargs="+", default=SEEDS, help="another list")
     options = parser.parse_args()
     mutants = chosen_mutants(options.seed, options.only)
     if not mutants:

@@ -144,6 +144,21 @@ def test_split_rows_are_the_documents_to_the_letter(
     np.testing.assert_allclose(velocity, after, atol=1e-14)
 
 
+@pytest.mark.parametrize("first", ["box", "sphere"])
+def test_split_rows_whichever_geom_comes_first(first: str) -> None:
+    """MuJoCo puts the sphere first, whichever body comes first."""
+    kinds = [first, "sphere" if first == "box" else "box"]
+    bodies = "".join(
+        f'<body name="{name}" pos="{x} 0 0"><joint type="slide" axis="1 0 0"/>'
+        f'<geom type="{kind}" size=".05 .05 .05" mass="1"/></body>'
+        for name, x, kind in zip("ab", (0.0, 0.1 - 1e-7), kinds, strict=True)
+    )
+    contact = Contact(restitution=0.5, self_collision="split", method="equality")
+    ready = start(loose(World.from_string(scene(bodies), tool="a"), contact), qvel=[1.0, -0.4])
+    assert advance(ready, 1)["state"][0] == COLLIDING
+    np.testing.assert_allclose(ready.servo.scene.qvel, [-0.5, 0.2], atol=1e-12)
+
+
 def test_split_rows_with_impulses_that_only_push() -> None:
     """The ball that stands still gets nothing from a wall that it does not approach."""
     velocity, _ = collide_balls(0.5, (1.0, 0.0), self_collision="split")

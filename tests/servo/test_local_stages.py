@@ -260,5 +260,6 @@ def test_springs_return_unloaded_and_fade_loaded(trust: float, age: float, left:
     assert s.rows.separation[0] == pytest.approx(-left * depth, abs=1e-15)
     assert s.rows.trust[0] == trust
     assert s.rows.velocity[0] == pytest.approx(0.1 - 0.04)  # relative to the plane
+    s.local.times[TRUST] = 1.0
     run_stage(s, places.SENSE)  # and so it stays
     assert s.rows.separation[0] == pytest.approx(-left * depth, abs=1e-15)
