@@ -19,7 +19,7 @@ OR_NONE = $(if $(ARGS),|| [ $$? -eq 5 ])
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run test quick test-long test-clock test-rest test-scenes check bench reproduce clean
-.PHONY: system-packages scenes compiled bounds
+.PHONY: system-packages scenes compiled bounds mutants
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test-rest: $(STAMP) compiled
 
 bounds: $(STAMP) ## a few ticks of every stage, with each index checked
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(BOUNDS)
+
+mutants: $(STAMP) ## break the compiled sources in many places, and see whether tests notice
+	$(BIN)/python tools/mutants.py $(ARGS)
 
 test-scenes: $(STAMP) $(SCENES)/.installed ## every scene of gymnasium and dm_control, as a table
 	$(BIN)/python tests/wild.py $(SCENES)/lib/python*/site-packages

@@ -15,7 +15,7 @@ import pytest
 from scipy.optimize import minimize, nnls
 
 from detent.kernels.constants import SWEEPS
-from detent.kernels.impact_friction import resolve_friction
+from detent.kernels.impact_friction import _shorten_if_active, resolve_friction
 from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.projection import LIMIT, SOLVED
 from detent.kernels.sliding import friction_work
@@ -567,3 +567,33 @@ def test_plain_python_and_used_memory_give_the_same_numbers() -> None:
         check=True,
     )
     assert json.loads(done.stdout) == expected
+
+
+# --- passive whatever the sweeps made of it
+
+
+def test_a_step_that_would_raise_the_energy_is_shortened_to_where_it_does_not() -> None:
+    """‖base + β (u − base)‖ = ‖u₀‖ if u has more, else β = 1 and u stays."""
+    rng = np.random.default_rng(21)
+    shortened = 0
+    for _ in range(200):
+        u0, base, u = rng.standard_normal((3, 4))
+        base *= rng.uniform(0.0, 1.0) * np.linalg.norm(u0) / np.linalg.norm(base)
+        out = u.copy()
+        beta = _shorten_if_active(4, base, u0, out)
+        if np.linalg.norm(u) <= np.linalg.norm(u0):
+            assert beta == 1.0
+            np.testing.assert_array_equal(out, u)
+            continue
+        shortened += 1
+        assert 0.0 <= beta < 1.0
+        np.testing.assert_allclose(out, base + beta * (u - base), atol=1e-12)
+        assert np.linalg.norm(out) == pytest.approx(np.linalg.norm(u0), rel=1e-9)
+    assert 50 < shortened < 150
+
+
+def test_a_base_at_the_limit_leaves_no_room_for_a_step_outwards() -> None:
+    u0 = np.array([1.0, 0.0, 0.0])
+    outwards = 3.0 * u0
+    assert _shorten_if_active(3, (1.0 + 1e-15) * u0, u0, outwards) == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(outwards, u0, atol=1e-12)

@@ -630,3 +630,14 @@ def test_nothing_allocates() -> None:
         if not enabled:
             nrt.memsys_disable_stats()
     assert counts[0] == counts[1] > 0  # those of the test's own function, none of a tick
+
+
+@pytest.mark.parametrize(("previous", "rank"), [(-1, 2), (0, 1), (1, 1), (2, 2), (3, 2)])
+def test_in_the_band_the_rank_stays_as_near_as_it_can_to_what_it_was(
+    previous: int, rank: int
+) -> None:
+    """One direction is surely free, one lies in the upper half of the band, one is surely not."""
+    between = (0.25 * ENTER + 0.75 * LEAVE) ** 2
+    assert ENTER * LEAVE < between < LEAVE**2
+    sigma = np.array([0.25 * ENTER**2, between, 1.0])
+    assert mapping.rank_of(sigma, 3, ENTER, LEAVE, previous) == rank

@@ -67,3 +67,9 @@ def test_a_damper_takes_power() -> None:
         twist, out = RNG.normal(size=6), np.zeros(6)
         add_body_damper(twist, np.array([2.0, 0.1]), out)
         assert out @ twist < 0.0
+
+
+def test_a_damper_is_against_each_part_of_the_twist() -> None:
+    twist, out = np.array([0.3, -0.2, 0.5, 1.0, -2.0, 0.7]), np.full(6, 0.1)
+    add_body_damper(twist, np.array([3.0, 0.4]), out)
+    np.testing.assert_allclose(out, 0.1 - np.repeat([3.0, 0.4], 3) * twist, atol=1e-15)

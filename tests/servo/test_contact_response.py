@@ -7,7 +7,7 @@ import pytest
 
 from detent import Contact, Session, World
 from detent.hands import Constant
-from detent.servo.structs import COLLIDING, FREE, RESTING
+from detent.servo.structs import COLLIDING, FREE, RESTING, Servo
 from lab import PLANAR, advance, full_inertia, loose, scene, start
 
 FLOOR = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
@@ -75,6 +75,16 @@ def test_copies_in_z_are_counted_once() -> None:
         assert np.abs(normals[:, 2]).max() < 1e-12
 
 
+@pytest.mark.parametrize("shape", ["sphere", "capsule", "box"])
+def test_no_contact_is_left_out_by_the_number_of_its_geom(shape: str) -> None:
+    """MuJoCo puts the lower type first: the floor, geom 0, may be the second of a pair."""
+    ball = f"""<body name="ball"><joint type="slide" axis="0 1 0"/>
+      <geom type="{shape}" size=".02 .02 .02" mass="1"/></body>"""
+    ready = start(loose(World.from_string(scene(FLOOR + ball)).placed([0.02 - 1e-4])))
+    assert advance(ready, 1)["contacts"][0] >= 1
+    assert (ready.servo.rows.geom[0] == 0).any()
+
+
 # --- two balls: one impulse, equal and opposite
 
 
@@ -132,6 +142,21 @@ def test_split_rows_are_the_documents_to_the_letter(
     """Errata E3: every other body acts as a fixed wall. TH 4.22-4.23 is equality per body."""
     velocity, _ = collide_balls(e, v, self_collision="split", method="equality")
     np.testing.assert_allclose(velocity, after, atol=1e-14)
+
+
+@pytest.mark.parametrize("first", ["box", "sphere"])
+def test_split_rows_whichever_geom_comes_first(first: str) -> None:
+    """MuJoCo puts the sphere first, whichever body comes first."""
+    kinds = [first, "sphere" if first == "box" else "box"]
+    bodies = "".join(
+        f'<body name="{name}" pos="{x} 0 0"><joint type="slide" axis="1 0 0"/>'
+        f'<geom type="{kind}" size=".05 .05 .05" mass="1"/></body>'
+        for name, x, kind in zip("ab", (0.0, 0.1 - 1e-7), kinds, strict=True)
+    )
+    contact = Contact(restitution=0.5, self_collision="split", method="equality")
+    ready = start(loose(World.from_string(scene(bodies), tool="a"), contact), qvel=[1.0, -0.4])
+    assert advance(ready, 1)["state"][0] == COLLIDING
+    np.testing.assert_allclose(ready.servo.scene.qvel, [-0.5, 0.2], atol=1e-12)
 
 
 def test_split_rows_with_impulses_that_only_push() -> None:
@@ -265,12 +290,70 @@ def test_a_second_contact_re_activates_the_first() -> None:
 
 
 def test_a_receding_contact_joins_if_the_collision_turns_it_around() -> None:
-    step = '<geom type="box" size=".1 .1 1" pos=".1 .105 0"/>'
-    ready = start(loose(peg(-0.021 + 1e-6, 0.0105 - 1e-4, FLOOR + step)), qvel=[0.5, 0.001, 0.0])
-    assert advance(ready, 1)["state"][0] == COLLIDING
+    """X1: a thin rod whose left end hits while its right end recedes.
+
+    With G = J D⁻¹ Jᵀ = [[4, −2], [−2, 4]] 1/kg the impulse of the left end alone would leave the
+    right one with 0.2 v − v/2 < 0; p = G⁻¹ (v, −0.2 v) stops both.
+    """
+    half, inertia, v = 0.1, 1.0 / 300.0, 0.1
+    body = PLANAR.replace('mass="2"', 'mass="1"').replace("0.005", f"{inertia:.17g}")
+    rod = f'<body name="rod">{body}<geom type="box" size="{half} .01 .01"/></body>'
+    world = World.from_string(scene(FLOOR + rod)).placed([0.0, 0.01 - 1e-6, 0.0])
+    before = np.array([0.0, -0.4 * v, 0.6 * v / half])
+    ready = start(loose(world), qvel=before)
+    D = full_inertia(ready)
+    np.testing.assert_allclose(D, np.diag([1.0, 1.0, inertia]), atol=1e-12)
+    row = advance(ready, 1)
     rows, touching = ready.servo.rows, rows_now(ready)
-    assert (rows.velocity[touching] > 0).any()
-    assert (rows.jac[touching] @ ready.servo.scene.qvel).min() >= -1e-12
+    ends = sorted(touching, key=lambda r: float(rows.point[r, 0]))
+    assert row["state"][0] == COLLIDING and len(ends) == 2
+    np.testing.assert_allclose(rows.velocity[ends], [-v, 0.2 * v], rtol=1e-4)
+    np.testing.assert_allclose(1e-3 * rows.force[ends], [0.3 * v, 0.1 * v], rtol=1e-4)
+    np.testing.assert_allclose(ready.servo.scene.qvel, 0.0, atol=1e-12)
+    torque = rows.jac[ends].T @ rows.force[ends]
+    np.testing.assert_allclose(ready.servo.motion.impulsive, torque, atol=1e-9)
+    np.testing.assert_allclose(1e-3 * torque, -D @ before, atol=1e-12)
+    assert row["impact_energy"][0] == pytest.approx(-0.5 * before @ D @ before)
+
+
+# --- what neither collides nor is held as stiff as it was asked for
+
+
+def one_ball(speed: float, contact: Contact, depth: float = 1e-8) -> tuple[np.ndarray, Servo]:
+    """A ball of 1 kg, a hair inside a plane, for one tick."""
+    world = World.from_string(
+        scene(
+            """<geom type="plane" size="1 1 .1"/><body name="ball" pos="0 0 .02">
+            <joint type="slide" axis="0 0 1"/><geom size=".02" mass="1"/></body>"""
+        )
+    )
+    ready = start(loose(world.placed([-depth]), contact), qvel=[-speed])
+    return advance(ready, 1), ready.servo
+
+
+@pytest.mark.parametrize(("speed", "collides"), [(0.9e-4, False), (1.1e-4, True)])
+def test_a_contact_that_creeps_does_not_collide(speed: float, collides: bool) -> None:
+    """Slower than 0.1 mm/s there is no impulse, only the penalty force."""
+    row, servo = one_ball(speed, Contact(stiffness=1.0, damping=0.0))
+    assert row["state"][0] == (COLLIDING if collides else RESTING)
+    assert row["collisions"][0] == int(collides)
+    assert servo.motion.impulsive.any() == collides
+    assert servo.scene.qvel[0] == pytest.approx(0.0 if collides else -speed, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "damping", "held"),
+    [(10.0, 5.0, (10.0, 5.0)), (10.0, 1e6, (10.0, 500.0)), (1e9, 5.0, (250e3, 5.0))],
+)
+def test_gains_of_a_contact_are_what_the_step_can_hold(
+    stiffness: float, damping: float, held: tuple[float, float]
+) -> None:
+    """K T² ≤ m/4 and B T ≤ m/2, each by itself; and it is counted only where it happens."""
+    contact = Contact(stiffness=stiffness, damping=damping, mode="penalty")
+    _, servo = one_ball(0.0, contact, depth=1e-4)
+    assert (servo.rows.stiffness[0], servo.rows.damping[0]) == pytest.approx(held)
+    assert servo.rows.bounded[0] == int(held != (stiffness, damping))
+    assert servo.rows.force[0] == pytest.approx(1e-4 * held[0])
 
 
 # --- bouncing
@@ -379,6 +462,26 @@ def test_the_tools_contacts_are_kept_when_there_are_too_many() -> None:
     assert (rows["dropped"] == 160 - 128).all()
     assert (rows["contacts"] == 4).all()
     assert rows["depth"][-1] == pytest.approx(9.81 / 16000, rel=0.05)
+
+
+@pytest.mark.parametrize("tool", ["b0", "b17", "b39"])
+def test_the_deepest_contacts_are_kept_beside_the_tools(tool: str) -> None:
+    """One tick of 160 contacts, each box deeper than the last: 31 boxes and the tool's remain."""
+    boxes = "".join(
+        f'<body name="b{i}" pos="{i % 8 / 10} {i // 8 / 10} {0.01 - 1e-5 * (1 + i * 7 % 40)}">'
+        '<joint type="slide" axis="0 0 1"/><geom type="box" size=".02 .02 .01" mass="1"/></body>'
+        for i in range(40)
+    )
+    world = World.from_string(scene('<geom type="plane" size="5 5 .1"/>' + boxes), tool=tool)
+    ready = start(loose(world, Contact(4000, 60)))
+    row = advance(ready, 1)
+    rows = ready.servo.rows
+    kept = {int(g) for g in rows.geom[: rows.count[0]].max(axis=1)}
+    own = 1 + int(tool[1:])
+    deep = sorted(range(40), key=lambda i: -(i * 7 % 40))
+    assert row["dropped"][0] == 160 - 128
+    assert own in kept
+    assert {1 + i for i in deep[:31]} <= kept
 
 
 @pytest.mark.parametrize("contacts", [3, 4, 9, 25])

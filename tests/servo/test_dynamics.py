@@ -11,6 +11,7 @@ from detent import Contact, Session, World
 from detent.hands import Constant
 from detent.servo import places
 from detent.session import Prepared
+from detent.setup.constants import JOINT_LIMIT_FREQUENCY
 from lab import LOOSE, PLANAR, advance, full_inertia, loose, run_stage, scene, start
 
 INERTIA = np.array([0.002, 0.004, 0.005])
@@ -397,6 +398,27 @@ def test_a_joint_limit_holds_a_link_under_load(mode: str) -> None:
     np.testing.assert_allclose(rows["tool_twist"][-1], 0.0, atol=1e-8)
     if mode == "rigid":
         assert rows["tool_position"][:, 2].min() > -0.01 - 1e-9
+
+
+@pytest.mark.parametrize("joint", ["hinge", "slide"])
+@pytest.mark.parametrize("end", [-1.0, 1.0])
+def test_a_joint_limit_is_critically_damped(joint: str, end: float) -> None:
+    """Beyond the limit x = v t exp(−ω t), until the limit would have to pull, at t = 2/ω."""
+    omega, speed, rate = JOINT_LIMIT_FREQUENCY, 0.3, 10_000.0
+    xml = scene(
+        f"""<body name="arm"><joint type="{joint}" axis="0 0 1" limited="true" range="-.2 .2"/>
+        <inertial pos=".1 0 0" mass=".7" diaginertia=".001 .002 .003"/></body>""",
+        more='<compiler angle="radian"/>',
+    )
+    world = World.from_string(xml).placed([0.2 * end])
+    ready = start(loose(world, Contact(mode="penalty"), rate), qvel=[speed * end])
+    times = np.arange(1, 201) / rate
+    beyond = []
+    for _ in times:
+        advance(ready, 1)
+        beyond.append(end * ready.servo.scene.qpos[0] - 0.2)
+    want = speed * times * np.exp(-omega * times)
+    np.testing.assert_allclose(beyond, want, atol=0.03 * want.max())
 
 
 def test_a_frozen_inertia_is_kept_until_the_next_refresh() -> None:

@@ -19,7 +19,6 @@ from detent import (
 from detent.devices import IDEAL, Inertial
 from detent.errors import ParameterError, UnknownNameError
 from detent.hands import Constant, Sinusoid
-from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.ringing import MATERIALS
 from detent.setup.contact import fill_contact, least_rate
 from lab import LOOSE, PLANAR, advance, scene, start
@@ -234,7 +233,6 @@ def test_a_command_changes_the_material_while_it_runs() -> None:
             assert differs.any() == (material is not None)
 
 
-@pytest.mark.skipif(not JIT_ENABLED, reason="looks at the compiled servo")
 def test_switched_off_it_falls_silent_at_once() -> None:
     session = Session(falling(), Contact(restitution=0.5, material="rubber"), LOOSE, rate=RATE)
     ready = start(session)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from detent import Contact, World
 from detent.hands import Constant
+from detent.servo.contact.seams import is_seam
 from detent.servo.structs import COLLIDING
 from lab import PLANAR, advance, loose, scene, start
 
@@ -141,3 +143,29 @@ def test_the_peg_in_hole_can_be_entered_and_leaned_against() -> None:
     world = World.builtin("peg-in-hole").placed([0.0, -0.07, 0.0])
     run = loose(world, Contact(4000, 30)).run(2.0, Constant(force=(1.0, 0.0)))
     np.testing.assert_allclose(run["environment_wrench"][-1, :2], [-1.0, 0.0], atol=1e-2)
+
+
+@pytest.mark.parametrize("angle", [0.0, 30.0])
+@pytest.mark.parametrize("corner", CORNERS)
+def test_a_seam_is_one_whichever_geom_comes_first(corner: str, angle: float) -> None:
+    """MuJoCo puts the lower type first: a box is the second geom of its contact with a cylinder."""
+    body = f'<body name="peg">{PLANAR}<geom type="box" size=".02 .01 .01"/></body>'
+    statics = f'<body euler="0 0 {angle}">{CORNERS[corner]}</body>'
+    ready = start(loose(World.from_string(scene(statics + body)).placed([-0.05, 0.2, 0])))
+    advance(ready, 1)
+    turn = Rotation.from_euler("z", angle, degrees=True)
+    sc, rows, rng = ready.servo.scene, ready.servo.rows, np.random.default_rng(1)
+    found = set()
+    for _ in range(300):
+        face, depth = int(rng.integers(2)), 10.0 ** rng.uniform(-5, -3)
+        n = np.array([(0.0, 1.0, 0.0), (-1.0, 0.0, 0.0)][face])
+        out = rng.uniform(-3e-3, 3e-3)  # beside the other wall, or within it
+        point = -0.5 * depth * n + out * (1.0 - np.abs(n)) * (1.0, 1.0, 0.0)
+        rows.point[0], n = turn.apply(point), turn.apply(n)
+        rows.separation[0] = -depth
+        rows.normal[0], rows.geom[0], rows.tree[0] = n, (face, 9), (-1, 0)
+        first = is_seam(sc, rows, 0)
+        rows.normal[0], rows.geom[0], rows.tree[0] = -n, (9, face), (0, -1)
+        assert is_seam(sc, rows, 0) == first
+        found.add(bool(first))
+    assert False in found

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from detent import Session, World
+from detent.servo.constants import STICK_SLIDE
 from lab import LOOSE, advance, loose, scene, start
 
 SLIDER = """<body name="slider"><joint type="slide" axis="1 0 0" frictionloss="{dry}"/>
@@ -41,6 +42,16 @@ def test_dry_friction_stops_a_mass_where_it_should(rate: float) -> None:
     assert abs(v[0]) < 1e-6
 
 
+@pytest.mark.parametrize("way", [-1.0, 1.0])
+def test_dry_friction_is_an_elastoplastic_bond(way: float) -> None:
+    """It slips with f/m from the first tick on; loaded by less it stretches by z₀ F/f and rests."""
+    q, v = coast(slider(dry=5.0, along=0.0), 20, qvel=[way])
+    assert v[0] == pytest.approx(way * (1.0 - 20e-3 * 2.5), abs=1e-12)
+    q, v = coast(slider(dry=5.0, along=way * 1.5), 60)
+    assert q[0] == pytest.approx(way * STICK_SLIDE * 3.0 / 5.0, rel=1e-3)
+    assert abs(v[0]) < 1e-7
+
+
 def test_no_dry_friction_is_too_much_for_a_light_joint() -> None:
     light = SLIDER.format(dry=1000.0).replace('mass="2"', 'mass="1e-5"')
     q, v = coast(World.from_string(scene(light)), 500, qvel=[1.0])
@@ -73,6 +84,16 @@ def test_a_string_of_limited_length_pulls_the_other_body_along() -> None:
     assert momentum == pytest.approx(3.0, rel=1e-9)  # it acts on both
     assert 0.5 + q[1] - q[0] < 1.02  # m: it is as long as it may be, but for its stretch
     assert v[0] > 0.5  # the first mass follows
+
+
+def test_dry_friction_of_a_tendon_slows_both_ends_by_its_force() -> None:
+    """2 N between 1 kg and 3 kg that part with 1 m/s, and what would stop them is never more."""
+    _, v = coast(string('frictionloss="2"'), 50, qvel=[0.0, 1.0])
+    assert v[0] == pytest.approx(0.1, rel=0.03)
+    assert v[1] == pytest.approx(1.0 - 0.1 / 3.0, rel=0.01)
+    assert v @ [1.0, 3.0] == pytest.approx(3.0, rel=1e-9)
+    _, v = coast(string('frictionloss="2000"'), 50, qvel=[0.0, 1.0])
+    np.testing.assert_allclose(v, 0.75, atol=1e-2)
 
 
 def test_dry_friction_of_a_tendon_takes_the_relative_motion_only() -> None:

@@ -9,9 +9,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from detent import Contact, World
+from detent import Contact, Friction, Session, Wall, World
+from detent.devices import Inertial
+from detent.kernels.friction import LAWS
 from detent.servo import places
-from detent.servo.contact.identity import recall, remember
+from detent.servo.contact.identity import keeps_memory, recall, remember
 from detent.session import Prepared
 from lab import PLANAR, loose, run_stage, scene, start
 
@@ -181,6 +183,17 @@ def tag(ready: Prepared) -> None:
     remember(rows, 0.0)
 
 
+def test_contacts_are_recognised_where_something_has_a_history() -> None:
+    """All laws of friction, walls, and springs that start anew; else it would cost for nothing."""
+    kept = [Contact(friction=Friction(law=law)) for law in LAWS if law != "none"]
+    kept += [Contact(wall=Wall(kind)) for kind in ("seh", "pi", "pulse", "hysteretic")]
+    kept.append(Contact(strategy="scale", limit="rezero"))
+    device = Inertial(limits=(15.0, 15.0, 1.0))
+    for contact in (*kept, Contact()):
+        session = Session(World.builtin("corner"), contact, device=device)
+        assert keeps_memory(start(session).servo.parameters) == (contact in kept), contact
+
+
 def test_a_new_contact_has_no_history() -> None:
     ready = prepared(FLOOR)
     first = look(ready, (0.0, 0.0099, 0.0))
@@ -188,6 +201,25 @@ def test_a_new_contact_has_no_history() -> None:
     assert set(first.values()) == {0.0}
     tag(ready)
     assert sorted(look(ready, (0.0, 0.0099, 0.0)).values()) == [1.0, 2.0]
+
+
+def test_a_tick_recalls_and_remembers() -> None:
+    """A contact keeps its memory from tick to tick, and one that comes back has none."""
+    world = World.from_string(scene(f'{FLOOR}<body name="peg">{PLANAR}{PEG}</body>'))
+    ready = start(loose(world, Contact(friction=Friction())), ring=8)
+    servo, rows = ready.servo, ready.servo.rows
+
+    def tags(height: float) -> list[float]:
+        servo.scene.qpos[:], servo.scene.qvel[:] = (0.0, height, 0.0), 0.0
+        for place in (places.SENSE, places.APPROACH, places.REACT):
+            run_stage(servo, place)
+        return rows.memory[: rows.count[0], TAG].tolist()
+
+    assert tags(0.0099) == [0.0, 0.0]
+    rows.memory[:2, TAG] = (1.0, 2.0)
+    assert tags(0.0099) == [1.0, 2.0]
+    assert tags(0.02) == []
+    assert tags(0.0099) == [0.0, 0.0]
 
 
 def test_vertices_that_slide_keep_their_history() -> None:

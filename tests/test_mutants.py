@@ -1,0 +1,48 @@
+"""The list of `make mutants`: fixed, spread over all files, each of them a program that runs."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from belonging import EXPLAINED, LEFT_OUT, belonging_to
+from mutants import MOST, PACKAGE, SEEDS, chosen_mutants, files, sampled
+from mutations import Mutant, mutants_of
+
+ROOT = Path(__file__).resolve().parents[1]
+MUTANTS = chosen_mutants(SEEDS)
+
+
+def test_the_list_is_fixed_and_long_enough() -> None:
+    assert MUTANTS == chosen_mutants(SEEDS) != chosen_mutants([3, 4])
+    assert len(MUTANTS) >= 80 and len(set(MUTANTS)) == len(MUTANTS)
+
+
+def test_every_file_with_kernels_is_in_it_or_left_out_for_a_reason() -> None:
+    for seed in SEEDS:
+        broken = [mutant.file for mutant in sampled(seed)]
+        assert set(broken) == {file for file in files() if mutants_of(PACKAGE, file)}
+        assert max(map(broken.count, broken)) <= MOST
+    assert all((PACKAGE / file).is_file() and reason for file, reason in LEFT_OUT.items())
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_another_program(mutant: Mutant) -> None:
+    source = (PACKAGE / mutant.file).read_bytes()
+    before, after = (ast.dump(ast.parse(text)) for text in (source, mutant.applied(source)))
+    assert before != after
+
+
+def test_the_tests_that_belong_are_there() -> None:
+    for file in {mutant.file for mutant in MUTANTS}:
+        for test in belonging_to(file):
+            path, _, name = test.partition("::")
+            assert not name or f"\ndef {name}(" in (ROOT / path).read_text("utf-8"), test
+            assert (ROOT / path).is_file(), f"{file}: {path}"
+
+
+def test_what_is_explained_is_on_the_list() -> None:
+    keys = {mutant.key((PACKAGE / mutant.file).read_bytes()) for mutant in MUTANTS}
+    assert set(EXPLAINED) <= keys
