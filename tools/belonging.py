@@ -191,11 +191,6 @@ TESTS: dict[str, tuple[str, ...]] = {
 
 #: Why nobody notices, one by one: see `Mutant.key`. They count as survivors all the same.
 EXPLAINED = {
-    "kernels/constants.py: CORRECTED = 1e-9"
-    " # [m, rad, m/s, rad/s] a correction below this needs no new evaluation: 1e-9 -> 0.0":
-        "Speed only: Newton's steps go on until they change nothing, to the same state.",
-    "kernels/step_friction.py: for _ in range(_ATTEMPTS if count > 1 else 0):: 0 -> 1":
-        "Speed only: a contact that shares its load with nobody keeps all of it.",
     "servo/contact/joint_limits.py: rows.stiffness[r], rows.damping[r] = -1.0, -1.0"
     " # from the inertia, see respond: 1.0 -> 2.0":
         "Equivalent: any negative number says that `respond` has yet to find the gains.",
