@@ -134,6 +134,7 @@ def test_bounded_gains_are_stable_for_a_fixed_step(bodies: str, tool: str) -> No
             J[:, 0] += 1e-3
         J /= np.linalg.norm(J, axis=1)[:, None]
         rows.count[0] = count
+        rows.span[:count] = [(0, nv), (0, 0)]
         rows.jac[:count] = J
         rows.white[:count] = J
         whiten_rows(servo.motion.inertia, count, rows.white)
