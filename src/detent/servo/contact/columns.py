@@ -60,8 +60,11 @@ def row_product(rows: Rows, A: np.ndarray, i: int, j: int) -> float:
 @kernel
 def same_columns(rows: Rows, i: int, j: int) -> bool:
     """Whether two rows move the same."""
-    a, b = rows.span[i], rows.span[j]
-    return a[0, 0] == b[0, 0] and a[0, 1] == b[0, 1] and a[1, 0] == b[1, 0] and a[1, 1] == b[1, 1]
+    span = rows.span
+    for part in range(2):
+        if span[i, part, 0] != span[j, part, 0] or span[i, part, 1] != span[j, part, 1]:
+            return False
+    return True
 
 
 @kernel

@@ -87,15 +87,15 @@ def sum_traces(sc: Scene, rows: Rows, step: float) -> bool:
 
 
 @kernel
-def may_exceed(sc: Scene, rows: Rows, r: int, step: float) -> bool:
-    """Whether the traces of what row r moves are more than a step can hold."""
+def may_exceed(sc: Scene, rows: Rows, r: int, step: float) -> tuple[bool, bool]:
+    """Whether the traces of what row r moves are more than a step can hold: of K, and of B."""
     stiffest, most_damped = 0.0, 0.0
     for part in range(2):
         if rows.span[r, part, 1] > 0:
             t = sc.dof_tree[rows.span[r, part, 0]]
             stiffest += rows.tree_gain[t, 0]
             most_damped += rows.tree_gain[t, 1]
-    return not (stiffest * step * step <= MOST_STIFFNESS and most_damped * step <= MOST_DAMPING)
+    return not stiffest * step * step <= MOST_STIFFNESS, not most_damped * step <= MOST_DAMPING
 
 
 @kernel
@@ -113,7 +113,7 @@ def need_load(sc: Scene, mo: Motion, rows: Rows, r: int) -> None:
 
 
 @kernel
-def sum_load(sc: Scene, mo: Motion, rows: Rows, r: int) -> None:
+def sum_load(sc: Scene, mo: Motion, rows: Rows, r: int, stiff: bool, damped: bool) -> None:
     """Row r adds to the matrices of its span; one between two is put on the lists of both."""
     for part in range(2):
         size = rows.span[r, part, 1]
@@ -127,8 +127,10 @@ def sum_load(sc: Scene, mo: Motion, rows: Rows, r: int) -> None:
             rows.tree_row[t] = r
         else:
             start = sc.tree_load[t]
-            accumulate_outer(rows.stiffness[r], rows.jac[r], size, mo.load[0, start:])
-            accumulate_outer(rows.damping[r], rows.jac[r], size, mo.load[1, start:])
+            if stiff:
+                accumulate_outer(rows.stiffness[r], rows.jac[r], size, mo.load[0, start:])
+            if damped:
+                accumulate_outer(rows.damping[r], rows.jac[r], size, mo.load[1, start:])
 
 
 @kernel
@@ -158,8 +160,11 @@ def shares(rows: Rows, j: int, first: int) -> bool:
 
 
 @kernel
-def weigh_row(sc: Scene, mo: Motion, rows: Rows, r: int) -> None:
-    """rows.gain[r] ← Σ K_j G_rj² and Σ B_j G_rj² over all rows that share a span with row r."""
+def weigh_row(sc: Scene, mo: Motion, rows: Rows, r: int, stiff: bool, damped: bool) -> None:
+    """rows.gain[r] ← Σ K_j G_rj² and Σ B_j G_rj² over all rows that share a span with row r.
+
+    Or zero, where what a step can hold is far.
+    """
     y, column = mo.white, 0
     for c in range(columns(rows, r)):
         y[c] = rows.white[r, c]
@@ -169,10 +174,13 @@ def weigh_row(sc: Scene, mo: Motion, rows: Rows, r: int) -> None:
         size = rows.span[r, part, 1]
         if size > 0:
             start = sc.tree_load[sc.dof_tree[rows.span[r, part, 0]]]
-            kappa += quadratic_form(mo.load[0, start:], y[column:], size)
-            beta += quadratic_form(mo.load[1, start:], y[column:], size)
+            if stiff:
+                kappa += quadratic_form(mo.load[0, start:], y[column:], size)
+            if damped:
+                beta += quadratic_form(mo.load[1, start:], y[column:], size)
         column += size
-    rows.gain[r, 1], rows.gain[r, 2] = kappa, beta
+    rows.gain[r, 1] = kappa if stiff else 0.0
+    rows.gain[r, 2] = beta if damped else 0.0
 
 
 @kernel
@@ -190,17 +198,22 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
     """
     if not sum_traces(sc, rows, step):
         return
+    stiff, damped = False, False
     for r in range(rows.count[0]):
-        if rows.separation[r] <= 0.0 and may_exceed(sc, rows, r, step):
+        rows.gain[r, 3] = 0.0
+        if rows.separation[r] > 0.0:
+            continue
+        too_stiff, too_damped = may_exceed(sc, rows, r, step)
+        if too_stiff or too_damped:
             need_load(sc, mo, rows, r)
+            rows.gain[r, 3] = 1.0 if rows.gain[r, 0] > 0.0 else 0.0
+            stiff, damped = stiff or too_stiff, damped or too_damped
     for r in range(rows.count[0]):
         if rows.separation[r] <= 0.0:
-            sum_load(sc, mo, rows, r)
+            sum_load(sc, mo, rows, r, stiff, damped)
     for r in range(rows.count[0]):
-        weighs = rows.separation[r] <= 0.0 and rows.gain[r, 0] > 0.0
-        rows.gain[r, 3] = 1.0 if weighs and may_exceed(sc, rows, r, step) else 0.0
         if rows.gain[r, 3] != 0.0:
-            weigh_row(sc, mo, rows, r)
+            weigh_row(sc, mo, rows, r, stiff, damped)
     for r in range(rows.count[0]):  # only now, for rows between two spans enter as they are
         if rows.gain[r, 3] == 0.0:
             continue
