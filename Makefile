@@ -34,7 +34,7 @@ quick: $(STAMP) compiled ## tests without browser, wall clock and what is long
 	$(PARALLEL) -m "not live and not browser and not slow and not long" $(ARGS)
 
 test-long: export DETENT_LONG = 1
-test-long: check system-packages scenes compiled ## all tests, with the full counts of sweeps
+test-long: check system-packages scenes compiled bounds ## all tests, with the full counts of sweeps
 	$(PYTEST) -m "live or browser" $(ARGS) $(OR_NONE)
 	$(PARALLEL) -m "not live and not browser" $(ARGS) $(OR_NONE)
 

@@ -28,7 +28,10 @@ ROOMS: dict[str, set[str]] = {
     "coupling": {"errors", "checks"},
     "devices": {"errors", "checks", "kernels"},
     "hands": {"errors", "checks"},
-    "servo": {"errors", "checks", "kernels", "world", "mechanism", "local", "devices"},
+    "servo": {
+        *("errors", "checks", "kernels", "world", "mechanism", "local", "coupling", "devices"),
+        "hands",
+    },
     "engines": {"errors", "checks", "kernels", "world", "local", "servo"},
     "record": {"errors", "checks"},
     "collision": {"errors", "checks", "kernels"},

@@ -32,11 +32,10 @@ from detent.setup.contact import check_material
 from detent.setup.cost import tick_cost
 from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
-from detent.setup.mechanism import MechanismSubject
 from detent.setup.prepared import Prepared, advance, raise_fault
 from detent.setup.subject import Subject
+from detent.setup.subjects import make_subject
 from detent.setup.warmup import warm
-from detent.setup.world import WorldSubject
 from detent.world.baumgarte import Baumgarte
 from detent.world.contact import Contact
 from detent.world.world import World
@@ -84,22 +83,10 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
     ) -> None:
-        instance("world", world, World | Mechanism, "a World or a Mechanism")
-        instance("contact", contact, Contact | None, "a Contact")
-        instance("coupling", coupling, Coupling | None, "one of detent.coupling, not its name")
-        instance("device", device, Device | None, "one of detent.devices, not its name")
-        instance("force_path", force_path, ForcePath | None, "a ForcePath")
-        instance("baumgarte", baumgarte, Baumgarte | None, "a Baumgarte")
-        instance("local", local, LocalModel | None, "a LocalModel")
-        instance("pace", pace, Pace | None, "a Pace")
-        self.subject: Subject
-        if isinstance(world, Mechanism):
-            given = {"contact": contact, "baumgarte": baumgarte, "frozen": frozen or None}
-            for name, value in (given | {"local": local}).items():
-                instance(name, value, type(None), "left out with a Mechanism")
-            self.subject = MechanismSubject(world)
-        else:
-            self.subject = WorldSubject(world, local)
+        self.subject: Subject = make_subject(
+            frozen, world=world, contact=contact, coupling=coupling, device=device,
+            force_path=force_path, baumgarte=baumgarte, local=local, pace=pace,
+        )  # fmt: skip
         self.coupling = self.subject.suited(coupling)
         self.contact = suited(contact or Contact(), self.coupling)
         leads = self.coupling.channels.leads
@@ -203,9 +190,8 @@ class Session:
                 writer.close()
         raise_fault(ready.servo, self.subject.kept(live.recent()))
         if live.sink_error is not None:
-            raise TraceError(
-                f"recording to {record} stopped: {live.sink_error}"
-            ) from live.sink_error
+            stopped = f"recording to {record} stopped: {live.sink_error}"
+            raise TraceError(stopped) from live.sink_error
 
     def describe(
         self, hand: Hand | None = None, rate: float | None = None, notes: list[str] | None = None
@@ -220,10 +206,7 @@ class Session:
         return other
 
     def continued(self, live: Live, held: str) -> Session:
-        """The same session with the hand at a link, as a live one has left it.
-
-        What was changed while that ran is kept.
-        """
+        """The same session with the hand at a link, where a live one stopped, with its changes."""
         other = self.holding(held, *live.configuration())
         contact, other.coupling, other.force_path, _ = live.settings
         other.contact = contact or self.contact
@@ -261,7 +244,6 @@ class Session:
         return host_engine(self.subject, self)
 
     def _writer(self, record: str | Path | None, meta: dict[str, Any]) -> KeptWriter | None:
-        if record is None:
-            return None
         kept = self.subject.kept
-        return KeptWriter(record, meta, kept(np.zeros(0, self.subject.row)).dtype, kept)
+        kind = kept(np.zeros(0, self.subject.row)).dtype
+        return None if record is None else KeptWriter(record, meta, kind, kept)

@@ -14,7 +14,8 @@ from numba.core.runtime import rtsys
 from scipy.linalg import null_space, subspace_angles
 from scipy.spatial.transform import Rotation
 
-from detent.kernels import mapping
+from detent.kernels import mapping, topology
+from detent.kernels import rank as ranks
 from detent.kernels.jit import JIT_ENABLED, kernel
 from sweeps import sweep
 
@@ -44,10 +45,10 @@ class Hand:
         self.k = len(self.J)
         self.response = self.J @ self.D_inverse
         self.mobility = symmetric(self.response @ self.J.T)
-        self.work = mapping.mapping_work()
+        self.work = ranks.mapping_work()
 
     def weigh(self, previous: int = -1, enter: float = ENTER, leave: float = LEAVE) -> int:
-        self.rank = mapping.weigh(self.mobility, self.M, self.k, enter, leave, previous, self.work)
+        self.rank = ranks.weigh(self.mobility, self.M, self.k, enter, leave, previous, self.work)
         return self.rank
 
     @property
@@ -65,7 +66,7 @@ class Hand:
         return np.array([self.wrench(torque) for torque in np.eye(nv)]).reshape(nv, self.k)
 
     def directions(self) -> np.ndarray:
-        count = mapping.constraint_directions(self.k, self.rank, self.work)
+        count = topology.constraint_directions(self.k, self.rank, self.work)
         return self.work.N[: self.k, :count].copy()
 
     def seen_in(self, X: np.ndarray) -> Hand:
@@ -77,9 +78,9 @@ class Hand:
         self, M_d: np.ndarray, dx: np.ndarray, dv: np.ndarray, euclidean: bool = False
     ) -> np.ndarray:
         out = np.full(self.k, np.nan)
-        count = mapping.constraint_directions(self.k, self.rank, self.work)
+        count = topology.constraint_directions(self.k, self.rank, self.work)
         mobility = symmetric(np.linalg.inv(M_d))
-        mapping.topology_wrench(
+        topology.topology_wrench(
             *(self.k, count, self.work, M_d, mobility, dx, dv, K_TC, B_TC, euclidean, out)
         )
         return out
@@ -242,7 +243,7 @@ def test_the_spectrum_and_the_factor_agree() -> None:
 
 def test_nothing_carries_over_from_the_tick_before() -> None:
     rng = np.random.default_rng(20)
-    work = mapping.mapping_work()
+    work = ranks.mapping_work()
     for _ in range(MANY // 20):
         k = int(rng.integers(1, 7))
         _, fresh = draw(rng, k, 8, int(rng.integers(0, k + 1)))
@@ -504,7 +505,7 @@ def test_the_literal_directions_are_orthonormal_in_any_units() -> None:
         other = hand.seen_in(millimetres(hand.k))
         other.weigh()
         N = other.directions()
-        mapping.orthonormal_directions(other.k, N.shape[1], other.work)
+        topology.orthonormal_directions(other.k, N.shape[1], other.work)
         E = other.work.E[: other.k, : N.shape[1]]
         np.testing.assert_allclose(E.T @ E, np.eye(N.shape[1]), atol=1e-14)
         np.testing.assert_allclose(E @ (E.T @ N), N, atol=1e-12 * np.abs(N).max())
@@ -573,23 +574,23 @@ def test_what_is_not_finite_ends_as_nan(bad: float, previous: int) -> None:
                 _, hand = draw(rng, 6, 8, 6)
                 matrix = getattr(hand, which)
                 matrix[i, j] = matrix[j, i] = bad
-                assert hand.weigh(previous) == mapping.NO_RANK
+                assert hand.weigh(previous) == ranks.NO_RANK
                 assert np.isnan(hand.wrench(np.ones(8))).all()
                 assert hand.directions().shape == (6, 0)
 
 
 def test_a_link_without_inertia_has_no_rank() -> None:
     hand = Hand(np.eye(3), np.eye(3), np.diag([1.0, 1.0, 0.0]))
-    assert hand.weigh() == mapping.NO_RANK
+    assert hand.weigh() == ranks.NO_RANK
 
 
 @pytest.mark.parametrize("mobility", [np.zeros((3, 3)), np.full((3, 3), np.nan)])
 def test_a_device_that_cannot_move_has_no_penalty(mobility: np.ndarray) -> None:
     hand = Hand(np.eye(3), np.diag([1.0, 0.0, 0.0]), np.eye(3))
     assert hand.weigh() == 1
-    count = mapping.constraint_directions(3, 1, hand.work)
+    count = topology.constraint_directions(3, 1, hand.work)
     one, out = np.ones(3), np.zeros(3)
-    mapping.topology_wrench(
+    topology.topology_wrench(
         *(3, count, hand.work, np.eye(3), mobility, one, one, K_TC, B_TC, False, out)
     )
     assert np.isnan(out).any()
@@ -597,16 +598,16 @@ def test_a_device_that_cannot_move_has_no_penalty(mobility: np.ndarray) -> None:
 
 @kernel
 def many_ticks(
-    mobility: np.ndarray, M: np.ndarray, work: mapping.MappingWork, a: np.ndarray, ticks: int
+    mobility: np.ndarray, M: np.ndarray, work: ranks.MappingWork, a: np.ndarray, ticks: int
 ) -> int:
     """All of it, as a tick would; the directions of constraint that were met."""
     rank, met, out = -1, 0, np.zeros(6)
     for t in range(ticks):
-        rank = mapping.weigh(mobility[t % len(mobility)], M, 6, 0.01, 0.02, rank, work)
+        rank = ranks.weigh(mobility[t % len(mobility)], M, 6, 0.01, 0.02, rank, work)
         mapping.map_torques(6, rank, work, a, out)
-        count = mapping.constraint_directions(6, rank, work)
+        count = topology.constraint_directions(6, rank, work)
         for euclidean in (False, True):
-            mapping.topology_wrench(6, count, work, M, M, a, a, 1.0, 1.0, euclidean, out)
+            topology.topology_wrench(6, count, work, M, M, a, a, 1.0, 1.0, euclidean, out)
         met += count
     return met
 
@@ -616,7 +617,7 @@ def test_nothing_allocates() -> None:
     rng = np.random.default_rng(19)
     drawn = [draw(rng, 6, 6, rank)[1] for rank in (6, 6, 5, 3, 0, 6)]
     mobility, M = np.array([hand.mobility for hand in drawn]), np.eye(6)
-    work, a = mapping.mapping_work(), np.ones(6)
+    work, a = ranks.mapping_work(), np.ones(6)
     many_ticks(mobility, M, work, a, 10)
     enabled = nrt.memsys_stats_enabled()
     nrt.memsys_enable_stats()
@@ -640,4 +641,4 @@ def test_in_the_band_the_rank_stays_as_near_as_it_can_to_what_it_was(
     between = (0.25 * ENTER + 0.75 * LEAVE) ** 2
     assert ENTER * LEAVE < between < LEAVE**2
     sigma = np.array([0.25 * ENTER**2, between, 1.0])
-    assert mapping.rank_of(sigma, 3, ENTER, LEAVE, previous) == rank
+    assert ranks.rank_of(sigma, 3, ENTER, LEAVE, previous) == rank

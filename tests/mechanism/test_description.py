@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sympy as sp
 
@@ -208,3 +209,15 @@ def test_typical_slips_are_named() -> None:
     ):
         with pytest.raises(DetentError, match=words):
             Mechanism(**{**good, **change})
+
+
+def test_rows_of_unlike_scale_are_not_taken_for_dependent() -> None:
+    """A constraint in kilometres beside one in metres: small, and yet its own."""
+    from detent.setup.plan import _check_rank
+
+    rows = np.diag([1.0, 1e-3])
+    _check_rank("the constraint", ["x", "y"], rows, 2, "follows from those before it")
+    with pytest.raises(MechanismError, match="follows from those before it"):
+        _check_rank(
+            "the constraint", ["x", "y"], np.ones((2, 2)), 2, "follows from those before it"
+        )

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from detent import Contact, Direct, ForcePath, FourChannel, Friction, Session, World
-from detent.errors import ParameterError, UnknownNameError
-from detent.hands import Constant, Impedance
+from detent.coupling import Shaping
+from detent.devices import Inertial
+from detent.errors import ParameterError
+from detent.hands import Constant, Impedance, Playback, Sinusoid
 from detent.mechanism.library import builtin
 from waiting import wait_for
 
@@ -43,10 +45,14 @@ def test_hand_coupling_and_force_path_change_too() -> None:
 def test_gains_are_bounded_as_at_the_start() -> None:
     session = Session(World.builtin("corner"))
     with session.live(rate=1000, hand=Impedance()) as live:
-        live.change(coupling=FourChannel(1e9, 50.0))
+        for _ in range(3):  # said once
+            live.change(coupling=FourChannel(1e9, 50.0))
         bounded = live.parameters["coupling_k"][0, 0]
         assert 0.0 < bounded < 1e9
-        assert any("coupling's gains in translation were bounded" in note for note in live.notes())
+        said = [n for n in live.notes() if "coupling's gains in translation were bounded" in n]
+        assert len(said) == 1
+        live.change(coupling=FourChannel(100.0, 50.0))
+        assert not [n for n in live.notes() if "coupling's gains in translation" in n]
     with session.live(rate=1000, hand=Impedance()) as again:
         assert again.settings.coupling is session.coupling
 
@@ -58,14 +64,17 @@ def test_gains_are_bounded_as_at_the_start() -> None:
         ({"contact": Contact(friction=Friction())}, "friction"),
         ({"contact": 4000.0}, "a Contact"),
         ({"coupling": Direct()}, "a FourChannel, as at the start"),
-        ({"force_path": None}, "a ForcePath"),
+        ({"contact": Contact(strategy="saturate")}, "strategy"),
+        ({"force_path": 3.0}, "a ForcePath"),
         ({"hand": "mine"}, "hand = 'mine'"),
+        ({"hand": Playback([0.0], [[0.0] * 6])}, "Constant, Sinusoid or Impedance"),
     ],
 )
 def test_laws_and_wrong_kinds_are_refused_and_nothing_changes(
     change: dict[str, object], words: str
 ) -> None:
-    with Session(World.builtin("corner")).live(rate=1000, hand=Impedance()) as live:
+    session = Session(World.builtin("corner"), device=Inertial(limits=(50.0, 50.0, 5.0)))
+    with session.live(rate=1000, hand=Impedance()) as live:
         before, settings = live.parameters, live.settings
         with pytest.raises(ParameterError, match=words):
             live.change(**change)
@@ -73,11 +82,34 @@ def test_laws_and_wrong_kinds_are_refused_and_nothing_changes(
         assert live.settings is settings
 
 
-def test_an_unknown_setting_is_named() -> None:
-    session = Session(World.builtin("corner"))
-    refused = pytest.raises(UnknownNameError, match=r"'stiffness'; known: contact, coupling")
-    with session.live(rate=1000, hand=Impedance()) as live, refused:
-        live.change(stiffness=8000.0)
+def test_another_hand_leaves_nothing_of_the_one_before() -> None:
+    wave = Sinusoid(force=(1.0, 0.0), frequency=2.0)
+    with Session(World.builtin("corner")).live(rate=1000, hand=wave) as live:
+        live.change(hand=Constant(force=(0.5, 0.0)))
+        p = live.parameters[0]
+        assert p["hand_bias"][0] == 0.5
+        assert not p["hand_amplitude"].any() and p["hand_omega"] == 0.0
+        live.change(hand=Impedance(100.0, 5.0, target=(0.01, 0.02, 0.0)))
+        assert live._target[:2].tolist() == [0.01, 0.02]
+
+
+def test_what_a_coupling_no_longer_has_is_gone() -> None:
+    session = Session(World.builtin("three-link"))
+    with session.live(rate=1000, hand=Impedance()) as live:
+        assert live.parameters["topology_k"][0] > 0.0
+        live.change(coupling=FourChannel(topology=None))
+        assert live.parameters["topology_k"][0] == 0.0
+        with pytest.raises(ParameterError, match="shaping"):
+            live.change(coupling=FourChannel(shaping=Shaping()))
+
+
+def test_a_run_ends_with_zero_force() -> None:
+    world = World.builtin("corner").placed([0.0, -0.0695, 0.0])
+    with Session(world).live(rate=1000, hand=Constant(force=(0.0, -5.0))) as live:
+        assert wait_for(lambda: abs(live.view()[1]["device_wrench"][1]) > 1.0)
+    command = live._servo.port.command
+    assert not command.wrench.any()
+    assert command.latched[0] == 1
 
 
 def test_a_mechanism_has_nothing_to_meet() -> None:

@@ -124,7 +124,7 @@ def test_a_command_changes_the_stiffness_while_it_runs() -> None:
         assert wait_for(lambda: abs(live.view()[1]["depth"] - 4 / 8000) < 1e-6)
         parameters = live.parameters
         parameters["stiffness"] = 1000.0
-        live.command(parameters)
+        live._send(parameters)
         assert live.parameters["stiffness"] == 1000.0
         assert wait_for(lambda: abs(live.view()[1]["depth"] - 4 / 2000) < 1e-5)
 
@@ -186,7 +186,7 @@ def test_a_bad_command_is_refused(name: str, value: float) -> None:
         parameters = live.parameters
         parameters[name] = value
         with pytest.raises(ParameterError, match=name):
-            live.command(parameters)
+            live._send(parameters)
 
 
 def test_a_recorder_that_fails_does_not_stop_the_servo(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_a_command_changes_the_material_while_it_runs() -> None:
         for material in ("wood", "rubber", None):
             parameters = live.parameters
             fill_contact(parameters, Contact(4000, 60, 0.3, material=material))
-            live.command(parameters)
+            live._send(parameters)
             first = live.status().ticks
 
             def new(first: int = first) -> np.ndarray:

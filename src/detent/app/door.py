@@ -107,7 +107,7 @@ def is_own_host(host: str, port: int) -> bool:
 def is_loopback(name: str) -> bool:
     """Whether a name or an address is that of this machine only."""
     try:
-        return ipaddress.ip_address(name).is_loopback
+        return "%" not in name and ipaddress.ip_address(name).is_loopback  # no zone of a network
     except ValueError:
         return name == "localhost"
 

@@ -17,7 +17,7 @@ from detent.engines.host import EngineStatus
 from detent.hands import Impedance
 from detent.servo.loop.live import Live, Status
 from detent.setup.contact import least_rate
-from detent.world.contact import MATERIALS
+from detent.world.contact import MATERIALS, Contact
 from detent.world.world import World
 
 # label, field of Contact, least and largest value, step
@@ -63,6 +63,12 @@ class Panel:
             self._notes = gui.add_html("")
         with gui.add_folder("Plots"):
             self._charts = Charts(server, readings)
+
+    @property
+    def _contact(self) -> Contact:
+        contact = self._live.settings.contact
+        assert contact is not None  # the folder is there for what has one
+        return contact
 
     def _add_contact(self, gui: viser.GuiApi) -> None:
         """How bodies meet: a mechanism has nothing to meet."""
@@ -127,7 +133,7 @@ class Panel:
     def _add_contact_slider(
         self, gui: viser.GuiApi, label: str, field: str, bounds: tuple[float, float], step: float
     ) -> None:
-        value = float(getattr(self._live.settings.contact, field))
+        value = float(getattr(self._contact, field))
         slider = gui.add_slider(label, min(bounds[0], value), max(bounds[1], value), step, value)
 
         async def changed(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
@@ -138,7 +144,7 @@ class Panel:
     def _add_materials(self, gui: viser.GuiApi) -> None:
         """What collisions feel like, where they are rendered as impulses."""
         felt = self._live.parameters["device_force"][0]
-        contact = self._live.settings.contact
+        contact = self._contact
         if contact.mode != "impulse" or not felt:
             return
         known = [name for name in MATERIALS if least_rate(name) <= self._live.rate]
@@ -156,7 +162,7 @@ class Panel:
         chosen.on_update(changed)
 
     def _change_contact(self, change: dict[str, Any]) -> None:
-        self._live.change(contact=replace(self._live.settings.contact, **change))
+        self._live.change(contact=replace(self._contact, **change))
 
 
 def firmer(grip: Impedance, firmness: float) -> Impedance:

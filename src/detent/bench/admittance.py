@@ -33,7 +33,8 @@ from detent.bench.admittance import unheard_of
 from detent.session import Session
 mechanism = unheard_of(float(sys.argv[1]))
 began = time.perf_counter()
-Session(mechanism).allocate(None, 1000.0, 1)
+session = Session(mechanism)
+session.subject.allocate(session, None, 1000.0, 1, None)
 print(json.dumps(time.perf_counter() - began))
 """
 

@@ -14,7 +14,8 @@ from detent.kernels.struct import Struct
 # Places of `State.counts`.
 SEQUENCE, STAMP, BUTTONS, FLAGS = range(4)  # number of the reading, its time [ns], bits, bits
 
-# Bits of the flags of a state.
+# Bits of the flags of a state. A driver sets them; the tick records nothing of them yet, and what
+# is done about a device that is not ready is the driver's.
 VALID, CALIBRATED, FORCE_ON, DEAD_MAN = 1, 2, 4, 8
 
 

@@ -4,8 +4,9 @@ Numba links a function's whole call tree into every caller and optimises it agai
 the cost of compiling grows with the depth of the tree. A stage is compiled once, takes one
 `Struct`, returns nothing, and is called by its address: its callers stay small.
 
-An exception cannot leave a stage: Numba prints it (`sys.unraisablehook`) and the caller goes
-on. The tests fail on it (pyproject.toml), also on those of ``NUMBA_BOUNDSCHECK=1``.
+An exception cannot leave a stage, and kernels raise none: division follows IEEE, and indices are
+not checked. With ``NUMBA_BOUNDSCHECK=1`` they are; a stage is then called through Numba's wrapper,
+which prints the exception (`sys.unraisablehook`), and the tests fail on it (pyproject.toml).
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from detent.devices.adapters import Adapter
+from detent.errors import StageError
 from detent.kernels.jit import JIT_ENABLED, compiled_cache
 from detent.kernels.mechanics import Mechanics
 from detent.kernels.stages import IDLE, put_stage, stage_address
@@ -13,7 +14,7 @@ from detent.kernels.struct import Struct
 from detent.servo import places
 from detent.servo.hand.ring import ring
 from detent.servo.structs import MechanismServo, Servo
-from detent.servo.table import TABLES, Stage, always
+from detent.servo.table import TABLES, Stage, always, taken_at
 
 #: stages that take longest to compile, the slowest first; all others come after them
 SLOWEST = (
@@ -32,6 +33,8 @@ class Fitted(NamedTuple):
 
 def fitted(servo: Any, adapter: Adapter) -> list[Fitted]:
     """The stages that ticks of this servo call, with its device behind the port."""
+    if adapter.port.adapter != adapter.struct.address:
+        raise StageError("the port does not lead to the struct of this adapter")
     parts: dict[type, Any] = {type(part): part for part in (servo, adapter.struct)}
     if isinstance(servo, MechanismServo):
         parts[Mechanics] = servo.mechanics
@@ -70,10 +73,18 @@ def compile_stage(one: Fitted) -> None:
 
 
 def fill_table(servo: Any, stages: list[Fitted]) -> None:
-    """Put the stages in their places; `idle` stays in all others."""
+    """Put the stages in their places; all others stay idle. No step of a tick may be missing."""
     for stage, struct in stages:
         compile_stage(Fitted(stage, struct))
-        put_stage(servo.stages, stage.place, stage.function, struct, stage.takes)
+        device = stage.place in (places.READ, places.WRITE)
+        takes = type(struct) if device else taken_at(type(servo), stage.place)
+        put_stage(servo.stages, stage.place, stage.function, struct, takes)
+    for stage in TABLES[type(servo)]:
+        if stage.needed is always and servo.stages[stage.place] == IDLE:
+            raise StageError(f"the table has no stage {stage.function.__name__}")
+    for place in (places.READ, places.WRITE):
+        if servo.stages[place] == IDLE:
+            raise StageError("the table has no stages of a device")
 
 
 def prepare_material(servo: Any) -> None:

@@ -73,7 +73,7 @@ def constraint_wrench(s: MechanismServo) -> None:
 
 @kernel
 def show(s: MechanismServo) -> None:
-    """Poses of the bodies for the page, and of the reference for the display."""
+    """Poses of the bodies, for the page."""
     me = s.mechanics
     for b in range(me.body_position.shape[0]):
         body = s.scene.body[b]

@@ -8,7 +8,7 @@ IMPULSE, PENALTY, RIGID = range(3)  # contact_mode
 FULL, SATURATE, SCALE, SPREAD = range(4)  # strategy (M8)
 NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND, PLAYBACK_HAND = range(4)  # hand
 
-# What a coupling does: columns of the record, described by `detent.coupling.channels`.
+# What a coupling does: columns of the record, described by `detent.coupling.base.Channels`.
 NEVER, ALWAYS, CONSTRAINED = range(3)  # device_position: when the position channel acts
 PULLED, MOVED, GOD_OBJECT = range(3)  # tool: by a wrench; to the device; as far as contacts let it
 

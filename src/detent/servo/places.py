@@ -12,7 +12,7 @@ COMMAND, GUARD, RECORD, WRITE, MOVE, REPORT = range(9, 15)
 
 # What those call within themselves.
 CLOSE, LEAD, WEIGH, RUB, COLLIDE, PROJECT, RIGID = range(15, 22)  # of a world
-SETTLE, OBSERVE, ACT, ADVANCE = range(22, 26)  # of a mechanism
+SETTLE, ACT, ADVANCE = range(22, 25)  # of a mechanism
 
-TICK = 26  # what the loop calls
-PLACES = 27
+TICK = 25  # what the loop calls
+PLACES = 26

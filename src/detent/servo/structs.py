@@ -139,7 +139,7 @@ class Rows(Struct):
     )  # (cap, width) rows along the sliding of those not on the held body, whitened
     tangent_row: np.ndarray  # (cap,) the rows behind them
     pressing: np.ndarray  # (cap,) [N s²/m²] their normal forces over the square of that direction
-    memory: np.ndarray  # (cap, CONTACT_MEMORY) of the contact, see the constants below
+    memory: np.ndarray  # (cap, CONTACT_MEMORY) of the contact, see kernels.constants
     local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms, or the world's if static
     old_count: np.ndarray  # (1,) contacts of the last tick
     old_row: np.ndarray  # (cap,) the rows that they were

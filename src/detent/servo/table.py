@@ -149,5 +149,14 @@ MECHANISM = (
     Stage(places.TICK, tick_mechanism, MechanismServo, always),
 )
 
+#: places at which a servo is not what is passed
+_PART_AT = {places.SETTLE: Mechanics, places.ACT: Mechanics, places.ADVANCE: Mechanics}
+
+
+def taken_at(servo: type[Struct], place: int) -> type[Struct]:
+    """What callers of a place pass: the servo itself, or the part of it that the stage is about."""
+    return _PART_AT.get(place, servo)
+
+
 #: what each kind of servo has
 TABLES: dict[type[Struct], tuple[Stage, ...]] = {Servo: WORLD, MechanismServo: MECHANISM}

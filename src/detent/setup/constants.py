@@ -18,4 +18,4 @@ CHUNK = 4096  # [ticks] between two looks at a lockstep run
 PREFLIGHT_TICKS = 400  # that are timed before a live run
 SATISFIED = 1e-6  # [m, rad] how well the start of a mechanism must keep its constraints
 BESIDE = 0.05  # [-] how far from the start, in z, a parametrisation is tried again
-SINGULAR = 1e-9  # of the largest element: rows of a mechanism that depend on each other
+DEPENDENT_ROWS = 1e-9  # of the largest element: rows of a mechanism that follow from others

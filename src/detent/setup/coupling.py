@@ -82,6 +82,7 @@ def fill_coupling(
 def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
     """The penalty on topological constraints."""
     step, topology = float(p["step"][0]), coupling.topology
+    p["topology_k"] = p["topology_b"] = p["topology_literal"] = 0
     if topology is not None:
         p["topology_k"] = min(topology.stiffness, 2.0 * COUPLING_STIFFNESS / step**2)
         p["topology_b"] = min(topology.damping, 2.0 * COUPLING_DAMPING / step)
@@ -101,6 +102,8 @@ def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
 def fill_shaping(p: np.ndarray, coupling: Coupling, start: ToolStart, notes: list[str]) -> None:
     """The linkage's inertia at the hand; its damping bounded by what the step can hold."""
     step, shaping = float(p["step"][0]), coupling.shaping
+    p["shaping"] = p["shaping_bias"] = 0
+    p["shaping_damping"] = 0.0
     if shaping is None:
         return
     p["shaping"] = 1

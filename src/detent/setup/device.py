@@ -15,10 +15,21 @@ from detent.setup.constants import COUPLING_DAMPING
 from detent.world.contact import STRATEGIES, Contact
 
 
+def _declared(name: str, value: np.ndarray, shape: tuple[int, ...], allowed: str) -> np.ndarray:
+    """What a device declares, checked: it may be anybody's."""
+    array = np.asarray(value, float)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ParameterError(f"device {name}", array.tolist(), allowed)
+    return array
+
+
 def fill_device(out: Device, device: DeviceModel, start: ToolStart) -> None:
-    """The device as the tick reckons with it."""
-    out.mask[:] = device.mask(start.mask)
-    out.mass[:] = device.inertia(inertia_from(start), out.mask)
+    """The device as the tick reckons with it; refused if what it declares makes no sense."""
+    out.mask[:] = _declared("mask", device.mask(start.mask), (6,), "six numbers, 0 or 1")
+    if not np.isin(out.mask, (0.0, 1.0)).all():
+        raise ParameterError("device mask", out.mask.tolist(), "six numbers, 0 or 1")
+    inertia = device.inertia(inertia_from(start), out.mask)
+    out.mass[:] = _declared("inertia", inertia, (6, 6), "a (6, 6) matrix of finite numbers")
     if (np.diag(out.mass)[out.mask > 0.0] <= 0.0).any():
         raise ParameterError(
             "device subspace",
@@ -65,7 +76,9 @@ def place_device(
 
 def fill_limits(p: np.ndarray, contact: Contact, device: DeviceModel) -> None:
     """What the device can render, and what is done about it."""
-    limits = device.cap()
+    limits = np.asarray(device.cap(), float)
+    if limits.shape != (6,) or not (limits > 0.0).all():
+        raise ParameterError("device cap", limits.tolist(), "six positive numbers, or infinite")
     limited = bool(np.isfinite(limits).any())
     p["strategy"] = STRATEGIES.index(contact.strategy) if limited else FULL
     p["limit"] = limits

@@ -13,7 +13,10 @@ from detent.servo.parameters import IMPEDANCE_HAND, NO_HAND, PLAYBACK_HAND, SINU
 
 
 def fill_hand(p: np.ndarray, hand: Hand | None) -> None:
-    """A hand into a parameter record."""
+    """A hand into a parameter record, instead of the one that was there."""
+    for name in p.dtype.names or ():
+        if name.startswith("hand_") and name != "hand_on_tool":
+            p[name] = 0.0
     p["hand"] = NO_HAND
     if isinstance(hand, Constant):
         p["hand"] = SINUSOID_HAND

@@ -102,8 +102,6 @@ class MechanismSubject:
         device, lead = make_device(), make_lead()
         fill_device(device, asked.device, start)
         fill_limits(p, Contact(), asked.device)
-        if asked.device.takes_motion:
-            p["cap"] = asked.device.cap()
         adapter = place_device(asked.device, device, start, coupling, 1.0 / rate, notes)
         fill_lead(lead, asked.device, coupling, device, start.mobility, 1.0 / rate, notes)
         fill_hand(p, hand)
@@ -116,7 +114,7 @@ class MechanismSubject:
         servo = make_servo(me, adapter, device, lead, p, target, script, model.nbody, ids, ring)
         settings = Settings(None, coupling, asked.force_path, hand)
         data = mujoco.MjData(model)
-        return Prepared(servo, adapter, model, data, rate, notes, start, settings)
+        return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 
 
 def make_servo(

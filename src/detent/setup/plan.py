@@ -9,7 +9,6 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from detent.coupling.linkage import SINGULAR
 from detent.errors import MechanismError
 from detent.kernels.advance import RUNGE_KUTTA
 from detent.kernels.mechanics import Mechanics, make_mechanics
@@ -18,7 +17,7 @@ from detent.mechanism.build import build, is_built, mark_built
 from detent.mechanism.mechanism import Mechanism
 from detent.mechanism.rotations import Orientation
 from detent.servo.world.start import ToolStart
-from detent.setup.constants import BESIDE, SATISFIED
+from detent.setup.constants import BESIDE, DEPENDENT_ROWS, SATISFIED
 from detent.setup.progress import telling
 from detent.world.world import World
 
@@ -209,11 +208,12 @@ def _check_start(m: Mechanism, me: Mechanics) -> None:
 
 def _check_rank(what: str, names: Any, rows: np.ndarray, wanted: int, problem: str) -> None:
     """Refuse dependent rows, and name the first that adds nothing."""
-    if np.linalg.matrix_rank(rows, SINGULAR * max(np.abs(rows).max(initial=0.0), 1e-300)) == wanted:
+    least = DEPENDENT_ROWS * max(np.abs(rows).max(initial=0.0), 1e-300)
+    if np.linalg.matrix_rank(rows, least) == wanted:
         return
     rank = 0
     for i in range(len(rows)):
-        now = np.linalg.matrix_rank(rows[: i + 1], SINGULAR * max(np.abs(rows).max(), 1e-300))
+        now = np.linalg.matrix_rank(rows[: i + 1], least)
         if now == rank:
             raise MechanismError(what, names[i], problem)
         rank = int(now)

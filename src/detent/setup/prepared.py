@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from detent.checks import instance
-from detent.coupling import Coupling
 from detent.devices.adapters import Adapter
+from detent.devices.protocol import Device
 from detent.engines.lockstep import Lockstep
 from detent.errors import ParameterError, ServoFault
-from detent.hands import Guided, Hand
+from detent.hands import Guided, Hand, Playback
+from detent.kernels.stages import run_stage
+from detent.servo import places
 from detent.servo.compile import Fitted, fitted
 from detent.servo.force_path import ForcePath
+from detent.servo.loop.live import Settings
 from detent.servo.loop.loop import run_lockstep
+from detent.servo.parameters import FULL
 from detent.servo.structs import FAULT, FAULTS, NO_FAULT
 from detent.servo.world.start import ToolStart
 from detent.setup.combinations import suited
 from detent.setup.contact import fill_contact
 from detent.setup.coupling import fill_coupling
+from detent.setup.device import fill_limits
 from detent.setup.hand import fill_hand
 from detent.setup.notes import run_notes
 from detent.world.contact import Contact
-
-
-class Settings(NamedTuple):
-    """What a running session may change."""
-
-    contact: Contact | None  # None: a mechanism has nothing to meet
-    coupling: Coupling
-    force_path: ForcePath
-    hand: Hand | None
 
 
 @dataclass
@@ -48,6 +44,11 @@ class Prepared:
     notes: list[str]  # of the start
     start: ToolStart
     settings: Settings  # the newest
+    device: Device
+
+    def __post_init__(self) -> None:
+        self._changes: list[str] = []  # notes of the newest settings
+        self._offered = self.settings, self._changes
 
     @property
     def stages(self) -> list[Fitted]:
@@ -55,27 +56,50 @@ class Prepared:
         return fitted(self.servo, self.adapter)
 
     def changed(self, parameters: np.ndarray, settings: Settings) -> np.ndarray:
-        """The parameters of other settings, bounded as at the start; refused if they do not fit."""
-        out, now = parameters.copy(), self.settings
-        if settings.contact is not None:
-            instance("contact", settings.contact, Contact, "a Contact")
-            if now.contact is None:
-                raise ParameterError("contact", settings.contact, "left out with a Mechanism")
-            fill_contact(out, suited(settings.contact, now.coupling))
-        if settings.coupling is not now.coupling:
-            kind = type(now.coupling)
-            instance("coupling", settings.coupling, kind, f"a {kind.__name__}, as at the start")
+        """The parameters of other settings, made as at the start; refused if they do not fit.
+
+        The settings count as those of the run, and their notes are said, once `accept` is called.
+        """
+        out, now, notes = parameters.copy(), self.settings, list[str]()
+        if now.contact is not None:
+            contact = settings.contact
+            if not isinstance(contact, Contact):
+                raise ParameterError("contact", contact, "a Contact")
+            fill_contact(out, suited(contact, now.coupling))
+            fill_limits(out, contact, self.device)
             if now.coupling.channels.leads:
-                raise ParameterError("coupling", settings.coupling, "as at the start: it leads")
-            fill_coupling(out, settings.coupling, self.start, self.servo.device, self.notes)
+                out["strategy"] = FULL
+        elif settings.contact is not None:
+            raise ParameterError("contact", settings.contact, "left out with a Mechanism")
+        kind = type(now.coupling)
+        instance("coupling", settings.coupling, kind, f"a {kind.__name__}, as at the start")
+        if now.coupling.channels.leads and settings.coupling != now.coupling:
+            raise ParameterError("coupling", settings.coupling, "as at the start: it leads")
+        if not now.coupling.channels.leads:
+            fill_coupling(out, settings.coupling, self.start, self.servo.device, notes)
         instance("force_path", settings.force_path, ForcePath, "a ForcePath")
         settings.force_path.fill(out)
+        if isinstance(settings.hand, Guided | Playback) and settings.hand is not now.hand:
+            raise ParameterError("hand", settings.hand, "a Constant, Sinusoid or Impedance by then")
         fill_hand(out, settings.hand)
+        self._offered = settings, notes
         return out
+
+    def accept(self) -> None:
+        """What was last offered is in force."""
+        self.settings, self._changes = self._offered
+
+    def release(self) -> None:
+        """Tell the device, for the last time: zero, and nothing after it."""
+        command = self.adapter.port.command
+        command.wrench[:] = command.gripper[:] = 0.0
+        command.latched[0] = 1
+        command.sequence[0] += 1
+        run_stage(int(self.servo.stages[places.WRITE]), self.adapter.struct)
 
     def said(self) -> list[str]:
         """What the start and the run so far have to say."""
-        return self.notes + run_notes(self.servo, self.model, self.data, self.rate)
+        return self.notes + self._changes + run_notes(self.servo, self.model, self.data, self.rate)
 
 
 def advance(

@@ -148,7 +148,7 @@ class WorldSubject:
             stages=empty_table(places.PLACES),
         )
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand)
-        return Prepared(servo, adapter, model, data, rate, notes, start, settings)
+        return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 
     def _parameters(
         self,

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
+from detent.kernels.constants import MOST_STIFFNESS
 from detent.world.world import World
 
-MOST_STIFFNESS = 0.25  # K T²/m_eff, as in `servo.response`
 _AXES = np.vstack([np.eye(3), -np.eye(3)])
 
 

@@ -1,4 +1,4 @@
-"""The hand's side of a tick: hand model, coupling, force path and simulated device."""
+"""The position channels of a coupling: a spring-damper between device and tool."""
 
 from __future__ import annotations
 

@@ -11,13 +11,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from detent.checks import unit_quaternion, vector
-from detent.errors import ParameterError, PlatformError, UnknownNameError
+from detent.coupling import Coupling
+from detent.errors import ParameterError, PlatformError
+from detent.hands import Hand, Impedance
 from detent.servo.compile import prepare_material
 from detent.servo.constants import KEEP_SECONDS, SPIN_NS, VIEW_HZ
+from detent.servo.force_path import ForcePath
 from detent.servo.loop.clock import Promises
 from detent.servo.loop.exchange import latest, publish
 from detent.servo.loop.loop import run_live
 from detent.servo.structs import SKIPS, STARTED, STOP, TICKS
+from detent.world.contact import Contact
 
 #: parameters that a running servo cannot change, and those that may be infinite
 FIXED = (
@@ -50,13 +54,30 @@ class Companion(Protocol):
         ...
 
 
+class Settings(NamedTuple):
+    """What a running session may change."""
+
+    contact: Contact | None  # None: a mechanism has nothing to meet
+    coupling: Coupling
+    force_path: ForcePath
+    hand: Hand | None
+
+
 class Ready(Protocol):
     """What must stay alive beside the servo, and speaks for it."""
 
-    settings: Any  # a named tuple: contact, coupling, force_path, hand
+    settings: Settings  # the newest
 
-    def changed(self, parameters: np.ndarray, settings: Any) -> np.ndarray:
+    def changed(self, parameters: np.ndarray, settings: Settings) -> np.ndarray:
         """The parameters of other settings; refused if they do not fit."""
+        ...
+
+    def accept(self) -> None:
+        """What was last offered is in force."""
+        ...
+
+    def release(self) -> None:
+        """Tell the device, for the last time: zero."""
         ...
 
     def said(self) -> list[str]:
@@ -101,6 +122,7 @@ class Live:
         self._tool_bodies = tool_bodies  # which of its bodies the servo's are
         self._parameters = servo.parameters.copy()
         self._target = servo.target.copy()
+        self._changing = threading.Lock()  # one change after the other
         self._lock = threading.Lock()  # between readers of the page and of the status line
         self._drained = 0
         self.sink_error: Exception | None = None  # what stopped the recording, if anything
@@ -148,25 +170,34 @@ class Live:
             publish(self._servo.targets, self._target.view(np.uint8))
 
     @property
-    def settings(self) -> Any:
+    def settings(self) -> Settings:
         """How bodies meet, the coupling, the force path and the hand, as they are now."""
         return self._ready.settings
 
-    def change(self, **settings: Any) -> None:
-        """Change contact, coupling, force_path or hand while it runs, from the next tick on.
+    def change(
+        self,
+        *,
+        contact: Contact | None = None,
+        coupling: Coupling | None = None,
+        force_path: ForcePath | None = None,
+        hand: Hand | None = None,
+    ) -> None:
+        """Change how bodies meet, gains, the force path or the hand, from the next tick on.
 
         Gains may change, laws may not: ``change(contact=replace(live.settings.contact,
-        stiffness=8000))``. What the step cannot hold is bounded, as at the start.
+        stiffness=8000))``. What the step cannot hold is bounded, as at the start. What is left
+        out stays as it is.
         """
-        names = self._ready.settings._fields
-        for name in settings:
-            if name not in names:
-                raise UnknownNameError("setting of a running session", name, names)
-        new = self._ready.settings._replace(**settings)
-        self.command(self._ready.changed(self.parameters, new))
-        self._ready.settings = new
+        given = (contact, coupling, force_path, hand)
+        with self._changing:
+            pairs = zip(given, self.settings, strict=True)
+            new = Settings(*(old if value is None else value for value, old in pairs))  # type: ignore[arg-type]
+            self._send(self._ready.changed(self.parameters, new))
+            self._ready.accept()
+            if isinstance(hand, Impedance) and hand.target is not None:
+                self.pull(hand.target, hand.target_quaternion)
 
-    def command(self, parameters: np.ndarray) -> None:
+    def _send(self, parameters: np.ndarray) -> None:
         """Replace the parameters at the start of the next tick.
 
         Numbers may change, laws may not: the stages of others are not compiled. The material
@@ -255,6 +286,7 @@ class Live:
             every = max(1, round(self.rate / VIEW_HZ))
             run_live(self._servo, self.period_ns, SPIN_NS, every, 2**62)
         finally:
+            self._ready.release()
             self._ended = time.monotonic_ns()
             self.promises.release()
 
