@@ -73,6 +73,18 @@ def full_inertia(ready: Prepared) -> np.ndarray:
     return dense
 
 
+def full_rows(ready: Prepared, rows: np.ndarray) -> np.ndarray:
+    """Rows of this tick over all dofs, from those over the spans of each."""
+    spans, count = ready.servo.rows.span, int(ready.servo.rows.count[0])
+    out = np.zeros((count, ready.model.nv))
+    for r in range(count):
+        column = 0
+        for first, size in spans[r]:
+            out[r, first : first + size] = rows[r, column : column + size]
+            column += size
+    return out
+
+
 def mirror(ready: Prepared) -> mujoco.MjData:
     """The servo's present state in a fresh mjData, as MuJoCo's Python API sees it."""
     data = mujoco.MjData(ready.model)

@@ -124,6 +124,7 @@ DRY = tests(
 STEPS = tests("servo/test_rigid_steps")
 MEMORY = tests("world/test_detection", "a_tick_recalls_and_remembers")
 RUBBING = tests("servo/test_rubbing")
+BODIES = tests("servo/test_many_bodies")
 FAULTS = tests("servo/test_force_path", "a_fault_comes_within_one_tick_and_stays")
 
 #: The tests of a source, if the name of neither tells: the fastest that have a chance.
@@ -143,10 +144,12 @@ TESTS: dict[str, tuple[str, ...]] = {
         *tests("kernels/test_impact_friction"),
         *tests("kernels/test_step_friction"),
     ),
+    "kernels/spans.py": (*BODIES, *STEPS),
     "kernels/stops.py": MECHANICS,
     "kernels/topology.py": (*tests("kernels/test_mapping"), *TOPOLOGY),
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
-    "servo/contact/gains.py": BALLS,
+    "servo/contact/columns.py": (*BODIES, *BALLS, *ROWS),
+    "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
     "servo/contact/identity.py": (*tests("world/test_detection"), *RUBBING),
     "servo/contact/impulses.py": (*BALLS, *HITS),
@@ -154,7 +157,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/contact/press.py": (*BALLS, *HAND),
     "servo/contact/react.py": (*BALLS, *MEMORY),
     "servo/contact/rigid.py": STEPS,
-    "servo/contact/rows.py": (*LIMITS, *BALLS, *ROWS),
+    "servo/contact/rows.py": (*LIMITS, *BALLS, *ROWS, *BODIES),
     "servo/contact/rub.py": RUBBING,
     "servo/contact/seams.py": SEAMS,
     "servo/guard.py": (*HAND, *FAULTS),
@@ -194,12 +197,6 @@ EXPLAINED = {
     "servo/contact/joint_limits.py: rows.stiffness[r], rows.damping[r] = -1.0, -1.0"
     " # from the inertia, see respond: 1.0 -> 2.0":
         "Equivalent: any negative number says that `respond` has yet to find the gains.",
-    "servo/contact/press.py: memory[MEMORY_STRUCK] = 1.0: 1.0 -> 2.0":
-        "Equivalent: the flag is compared with 0 only.",
-    "servo/contact/rigid.py: a, b = tangent(rows.normal[r], 0), tangent(rows.normal[r], 1): 1 -> 2":
-        "Equivalent: `tangent` has two answers, that for 0 and that for anything else.",
-    "servo/contact/rub.py: if body >= 0:: 0 -> 1":
-        "Equivalent: body 0 is the world, which does not move and is -1 in `Rows.body`.",
     "servo/contact/rub.py: others += 1: 1 -> 2":
         "Equivalent while there is room: every other row is skipped, and presses with nothing.",
 }  # fmt: skip

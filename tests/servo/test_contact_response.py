@@ -8,6 +8,7 @@ import pytest
 from detent import Contact, Session, World
 from detent.hands import Constant
 from detent.servo.structs import COLLIDING, FREE, RESTING, Servo
+from detent.setup import world as setup_world
 from lab import PLANAR, advance, full_inertia, loose, scene, start
 
 FLOOR = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
@@ -449,6 +450,13 @@ def test_impulses_never_raise_the_energy(e: float, method: str, rows: str) -> No
         np.testing.assert_allclose(trace["impact_energy"], 0.0, atol=1e-9)
 
 
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for 128 contacts, whatever the scene holds."""
+    monkeypatch.setattr(setup_world, "row_capacity", lambda model: 128)
+
+
+@pytest.mark.usefixtures("few_rows")
 def test_the_tools_contacts_are_kept_when_there_are_too_many() -> None:
     """40 boxes on a floor make 160 contacts; 128 fit, and what is dropped is counted."""
     boxes = "".join(
@@ -464,6 +472,7 @@ def test_the_tools_contacts_are_kept_when_there_are_too_many() -> None:
     assert rows["depth"][-1] == pytest.approx(9.81 / 16000, rel=0.05)
 
 
+@pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("tool", ["b0", "b17", "b39"])
 def test_the_deepest_contacts_are_kept_beside_the_tools(tool: str) -> None:
     """One tick of 160 contacts, each box deeper than the last: 31 boxes and the tool's remain."""

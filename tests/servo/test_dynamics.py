@@ -12,7 +12,7 @@ from detent.hands import Constant
 from detent.servo import places
 from detent.session import Prepared
 from detent.setup.constants import JOINT_LIMIT_FREQUENCY
-from lab import LOOSE, PLANAR, advance, full_inertia, loose, run_stage, scene, start
+from lab import LOOSE, PLANAR, advance, full_inertia, full_rows, loose, run_stage, scene, start
 
 INERTIA = np.array([0.002, 0.004, 0.005])
 BOX = f"""<body name="box"><freejoint/>
@@ -217,7 +217,7 @@ def test_inertia_and_its_factor(state: tuple[Prepared, mujoco.MjData]) -> None:
     mo, rows = ready.servo.motion, ready.servo.rows
     count = int(rows.count[0])
     assert count > 0
-    white, jac = rows.white[:count], rows.jac[:count]
+    white, jac = full_rows(ready, rows.white), full_rows(ready, rows.jac)
     np.testing.assert_allclose(white @ white.T, jac @ np.linalg.solve(D, jac.T), atol=1e-10)
     want = mo.jac @ np.linalg.solve(D, mo.jac.T)
     np.testing.assert_allclose(mo.mobility, want, rtol=1e-9, atol=1e-9 * np.abs(want).max())
@@ -242,18 +242,19 @@ def contact_row(model: mujoco.MjModel, data: mujoco.MjData, c: int) -> np.ndarra
 def test_contact_rows_are_those_of_the_python_api(state: tuple[Prepared, mujoco.MjData]) -> None:
     ready, reference = state
     rows, model = ready.servo.rows, ready.model
+    jac = full_rows(ready, rows.jac)
     contacts = [c for c in range(reference.ncon) if reference.contact[c].dist <= 0.0]
     wanted = [
         np.append(contact_row(model, reference, c), reference.contact[c].dist) for c in contacts
     ]
     touching = [r for r in range(int(rows.count[0])) if rows.geom[r, 0] >= 0]
-    got = [np.append(rows.jac[r], rows.separation[r]) for r in touching]
+    got = [np.append(jac[r], rows.separation[r]) for r in touching]
     assert touching
     for row in got:
         assert min(np.abs(row - want).max() for want in wanted) < 1e-12
     for want in wanted:  # none is missing: a copy is there once
         assert min(np.abs(row - want).max() for row in got) < 1e-9
-    velocity = [rows.jac[r] @ reference.qvel for r in touching]
+    velocity = [jac[r] @ reference.qvel for r in touching]
     np.testing.assert_allclose(rows.velocity[touching], velocity, atol=1e-12)
 
 
@@ -261,7 +262,7 @@ def test_contact_rows_are_finite_differences(state: tuple[Prepared, mujoco.MjDat
     """The material points of the two bodies part along n at the rate J q̇."""
     ready, reference = state
     rows, model, size = ready.servo.rows, ready.model, 1e-6
-    moved = mujoco.MjData(model)
+    jac, moved = full_rows(ready, rows.jac), mujoco.MjData(model)
     for r in range(int(rows.count[0])):
         if rows.geom[r, 0] < 0:
             continue
@@ -280,7 +281,7 @@ def test_contact_rows_are_finite_differences(state: tuple[Prepared, mujoco.MjDat
                     for b, at in zip(bodies, local, strict=True)
                 )
                 apart.append(rows.normal[r] @ (two - one))
-            assert (apart[1] - apart[0]) / (2 * size) == pytest.approx(rows.jac[r, j], abs=1e-8)
+            assert (apart[1] - apart[0]) / (2 * size) == pytest.approx(jac[r, j], abs=1e-8)
 
 
 def test_hand_jacobian_is_finite_differences(state: tuple[Prepared, mujoco.MjData]) -> None:

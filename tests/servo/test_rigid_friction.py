@@ -11,7 +11,7 @@ from detent.errors import ParameterError
 from detent.experiments.incline import GRAVITY, SIDE, slope_world
 from detent.hands import Constant, Sinusoid
 from detent.record.trace import Trace
-from lab import PLANAR, advance, loose, scene, start
+from lab import PLANAR, advance, full_rows, loose, scene, start
 
 MU = 0.25
 ANGLE = float(np.arctan(MU))
@@ -130,9 +130,10 @@ def tumble(contact: Contact, kinds: tuple[str, ...], gravity: float) -> tuple[np
         z = ready.servo.scene.qpos.reshape(7, 7)[:, 2]
         kinetic = MASSES @ (v[:, :3] ** 2).sum(axis=1) + TURNING * (v[:, 3:] ** 2).sum()
         energies.append(0.5 * kinetic + gravity * MASSES @ z)
-        rows, count = ready.servo.rows, ready.servo.rows.count[0]
-        after = rows.jac[:count] @ ready.servo.scene.qvel
-        missed.append((rows.bound[:count] - after).max(initial=0.0))
+        rows, hits = ready.servo.rows, ready.servo.rows.hits[0]
+        after = full_rows(ready, rows.jac) @ ready.servo.scene.qvel
+        assert sorted(rows.hit_row[:hits]) == list(range(len(after)))
+        missed.append((rows.hit_bound[:hits] - after[rows.hit_row[:hits]]).max(initial=0.0))
     return np.array(energies), np.array(missed)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from detent.bench.admittance import bench_admittance, bench_mechanism
+from detent.bench.bodies import bench_bodies
 from detent.bench.contacts import bench_contacts, bench_friction
 from detent.bench.impulse import bench_impulses
 from detent.bench.linkage import bench_linkage
@@ -19,7 +20,7 @@ __all__ = ["run_bench"]
 
 # The live part comes last: it locks the memory, and then growth could not be seen.
 PARTS = (
-    *(bench_tick, bench_contacts, bench_friction, bench_impulses, bench_linkage),
+    *(bench_tick, bench_contacts, bench_friction, bench_bodies, bench_impulses, bench_linkage),
     *(bench_local, bench_size, bench_admittance, bench_mechanism),
     *(bench_lockstep, bench_start, bench_memory),
 )

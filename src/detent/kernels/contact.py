@@ -61,23 +61,23 @@ def join_groups(parent: np.ndarray, a: int, b: int) -> None:
 
 @kernel
 def accumulate_outer(weight: float, row: np.ndarray, n: int, out: np.ndarray) -> None:
-    """out += weight · rowᵀ row, skipping the zeros of the row."""
+    """out += weight · rowᵀ row, skipping the zeros of the row; ``out`` is n × n, flat."""
     for i in range(n):
         if row[i] != 0.0:
             scaled = weight * row[i]
             for j in range(n):
-                out[i, j] += scaled * row[j]
+                out[i * n + j] += scaled * row[j]
 
 
 @kernel
 def quadratic_form(A: np.ndarray, x: np.ndarray, n: int) -> float:
-    """xᵀ A x."""
+    """xᵀ A x; ``A`` is n × n, flat."""
     total = 0.0
     for i in range(n):
         if x[i] != 0.0:
             inner = 0.0
             for j in range(n):
-                inner += A[i, j] * x[j]
+                inner += A[i * n + j] * x[j]
             total += x[i] * inner
     return total
 

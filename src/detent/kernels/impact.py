@@ -238,8 +238,18 @@ def resolve_equality(
     (TH 4.33 with the ½ of errata E5), though impulses may pull (errata E4).
     ``out_qd`` may be ``qd``.
     """
-    nv = inertia.nv
     whiten_problem(inertia, J, m, qd, work)
+    rank = change_by_equality(m, inertia.nv, restitution, work, out_p)
+    add_change(inertia, qd, 1.0 + restitution, work, out_qd)
+    return rank
+
+
+@kernel
+def change_by_equality(m: int, nv: int, restitution: float, work: ImpactWork, out_p: Floats) -> int:
+    """`resolve_equality` where the inertia is the identity; the rank.
+
+    Rows and velocity are in ``work``, and so is the change of the velocity then, but for 1 + e.
+    """
     rank = _span_rows(m, nv, work)
     _minimum_norm_impulse(m, nv, rank, 1.0 + restitution, work, out_p)
     F, u = work.projection.F, work.u
@@ -248,5 +258,4 @@ def resolve_equality(
     for j in range(rank):
         for k in range(nv):
             u[k] -= F[j, nv] * F[j, k]
-    add_change(inertia, qd, 1.0 + restitution, work, out_qd)
     return rank

@@ -294,10 +294,31 @@ def resolve_friction(
     (`SWEEPS`); ``LIMIT`` says that the velocity still moved in the last one. Cone and energy
     hold all the same. ``out_qd`` may be ``qd``.
     """
-    impact, p, q, turn = work.restitution.impact, work.p, work.q, work.turn
-    nv = inertia.nv
+    impact = work.restitution.impact
     whiten_problem(inertia, J, m, qd, impact)
     whiten_tangents(inertia, Jt, m, work.T)
+    status = change_by_friction(m, inertia.nv, mu, restitution, limit, sweeps, work, out_p, out_pt)
+    add_change(inertia, qd, 1.0, impact, out_qd)
+    return status
+
+
+@kernel
+def change_by_friction(
+    m: int,
+    nv: int,
+    mu: Floats,
+    restitution: Floats,
+    limit: int,
+    sweeps: int,
+    work: FrictionWork,
+    out_p: Floats,
+    out_pt: Floats,
+) -> int:
+    """`resolve_friction` where the inertia is the identity; the worst status of the solvers.
+
+    Rows, tangents and velocity are in ``work``, and so is the change of the velocity then.
+    """
+    impact, p, q, turn = work.restitution.impact, work.p, work.q, work.turn
     turn_tangents(m, nv, work.T, turn)
     contact_mobilities(m, nv, work)
     status = SOLVED
@@ -311,9 +332,8 @@ def resolve_friction(
         out_p[i] = p[i, 0] + q[i, 0]
         a, b = p[i, 1] + q[i, 1], p[i, 2] + q[i, 2]
         out_pt[i, 0] = turn[i, 0] * a - turn[i, 1] * b
-        for j in range(1, Jt.shape[1]):
+        for j in range(1, out_pt.shape[1]):
             out_pt[i, j] = turn[i, 1] * a + turn[i, 0] * b
     for k in range(nv):
         impact.u[k] = work.u[k] - impact.u0[k]
-    add_change(inertia, qd, 1.0, impact, out_qd)
     return status

@@ -100,9 +100,22 @@ def resolve_restitutions(
     iterations is met. With equal e_i it is `resolve_complementarity`, to the bit.
     ``out_qd`` may be ``qd``.
     """
+    whiten_problem(inertia, J, m, qd, work.impact)
+    status, factor = change_by_restitutions(m, inertia.nv, restitution, limit, work, out_p)
+    add_change(inertia, qd, factor, work.impact, out_qd)
+    return status
+
+
+@kernel
+def change_by_restitutions(
+    m: int, nv: int, restitution: Floats, limit: int, work: RestitutionWork, out_p: Floats
+) -> tuple[int, float]:
+    """`resolve_restitutions` where the inertia is the identity; status, factor of the change.
+
+    Rows and velocity are in ``work.impact``, and so is the change of the velocity then.
+    """
     impact, bound = work.impact, work.bound
-    N, u, u0, nv = impact.N, impact.u, impact.u0, inertia.nv
-    whiten_problem(inertia, J, m, qd, impact)
+    N, u, u0 = impact.N, impact.u, impact.u0
     least, _ = least_and_most(restitution, m)
     restitution_bounds(N, m, nv, u0, restitution, least, bound)
     status, _ = project_onto_rows(N, bound, m, nv, u0, limit, impact.projection, u, out_p)
@@ -110,5 +123,4 @@ def resolve_restitutions(
         u[k] -= u0[k]
     for i in range(m):
         out_p[i] *= 1.0 + least
-    add_change(inertia, qd, 1.0 + least, impact, out_qd)
-    return status
+    return status, 1.0 + least

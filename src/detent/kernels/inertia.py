@@ -198,28 +198,40 @@ def whiten_rows(inertia: Inertia, m: int, N: Floats) -> None:
 
 
 @kernel
-def _any_moves(N: Floats, m: int, k: int) -> bool:
-    """Whether any of the first m rows moves dof k; none does if it is of another tree."""
-    for i in range(m):
+def _any_moves(N: Floats, start: int, end: int, k: int) -> bool:
+    """Whether any of these rows moves what is in column k; none does if it is of another tree."""
+    for i in range(start, end):
         if N[i, k] != 0.0:
             return True
     return False
 
 
 @kernel
-def whiten_open_rows(inertia: Inertia, m: int, N: Floats) -> None:
-    """`whiten_open` of the first m rows of ``N`` together."""
+def whiten_block_rows(
+    inertia: Inertia, start: int, end: int, first: int, last: int, shift: int, N: Floats
+) -> None:
+    """`whiten_open` of the rows *start* to *end* of ``N`` together, in some dofs alone.
+
+    These are *first* to *last*, in the columns that are *shift* less; no other is coupled to them.
+    """
     rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
-    for k in range(inertia.nv - 1, -1, -1):
-        if not _any_moves(N, m, k):
+    for k in range(last - 1, first - 1, -1):
+        column = k - shift
+        if not _any_moves(N, start, end, column):
             continue
         for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
-            j, factor = colind[a], LD[a]
-            for i in range(m):
-                N[i, j] -= factor * N[i, k]
+            j, factor = colind[a] - shift, LD[a]
+            for i in range(start, end):
+                N[i, j] -= factor * N[i, column]
         factor = inertia.root[k]
-        for i in range(m):
-            N[i, k] *= factor
+        for i in range(start, end):
+            N[i, column] *= factor
+
+
+@kernel
+def whiten_open_rows(inertia: Inertia, m: int, N: Floats) -> None:
+    """`whiten_open` of the first m rows of ``N`` together."""
+    whiten_block_rows(inertia, 0, m, 0, inertia.nv, 0, N)
 
 
 @kernel

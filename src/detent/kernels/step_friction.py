@@ -207,8 +207,26 @@ def step_with_friction(
     play, and then those of this one; ``work.q`` those without friction. ``out_qd`` may be
     ``qd``.
     """
-    impact, turn, nv = work.restitution.impact, work.turn, inertia.nv
+    impact = work.restitution.impact
     whiten_problem(inertia, J, m, qd, impact)
+    if not step_smoothly(m, inertia.nv, bound, limit, work, p, pt):
+        copy_vector(qd, out_qd)
+        return 0
+    whiten_tangents(inertia, Jt, m, work.T)
+    done = step_roughly(m, inertia.nv, mu, limit, sweeps, work, p, pt)
+    add_change(inertia, qd, 1.0, impact, out_qd)
+    return done
+
+
+@kernel
+def step_smoothly(
+    m: int, nv: int, bound: Floats, limit: int, work: FrictionWork, p: Floats, pt: Floats
+) -> bool:
+    """The step without friction, where the inertia is the identity; whether anything touched.
+
+    Rows and velocity are in ``work``. If nothing touches, the impulses are zero.
+    """
+    impact = work.restitution.impact
     for i in range(m):
         work.restitution.bound[i] = bound[i]
     project_onto_rows(impact.N, bound, m, nv, impact.u0, limit, impact.projection, impact.u, work.s)
@@ -219,9 +237,18 @@ def step_with_friction(
     if not touched:
         for i in range(m):
             p[i], pt[i, 0], pt[i, 1] = 0.0, 0.0, 0.0
-        copy_vector(qd, out_qd)
-        return 0
-    whiten_tangents(inertia, Jt, m, work.T)
+    return touched
+
+
+@kernel
+def step_roughly(
+    m: int, nv: int, mu: Floats, limit: int, sweeps: int, work: FrictionWork, p: Floats, pt: Floats
+) -> int:
+    """From there, with the whitened tangents in ``work.T``, to the step with friction; sweeps.
+
+    The change of the velocity is then in ``work.restitution.impact.u``.
+    """
+    impact, turn = work.restitution.impact, work.turn
     turn_tangents(m, nv, work.T, turn)
     contact_mobilities(m, nv, work)
     negligible = SWEPT * SWEPT * dot(impact.u0, impact.u0, nv)
@@ -236,5 +263,4 @@ def step_with_friction(
     _turn_back(m, turn, work, p, pt)
     for k in range(nv):
         impact.u[k] = work.u[k] - impact.u0[k]
-    add_change(inertia, qd, 1.0, impact, out_qd)
     return done

@@ -12,6 +12,7 @@ from detent.kernels.ringing import ring_memory
 from detent.kernels.sliding import FrictionWork, friction_work
 from detent.servo.constants import HISTOGRAM_BINS
 from detent.servo.structs import Block, Clock, Device, Lead, Motion, Rows
+from detent.servo.world.spans import load_size, row_width, tree_spans
 
 
 def make_arrays(
@@ -19,12 +20,18 @@ def make_arrays(
 ) -> tuple[Motion, Rows, FrictionWork, Device, Clock]:
     """All that a tick writes, on one block."""
     nv, cap, hits = model.nv, capacity, 2 * capacity
+    spans = tree_spans(model)
+    width, loads = row_width(spans), load_size(spans)
     block = Block(
         8
         * (
-            nv * (3 * nv + 2 * model.nM + 8 * cap + 4 * hits + 64)
+            64 * nv
+            + 2 * model.nM
+            + 2 * loads
+            + width * (4 * cap + 4 * hits)
             + model.ntendon
-            + (64 + 2 * CONTACT_MEMORY) * cap
+            + 32 * model.ntree
+            + (96 + 2 * CONTACT_MEMORY) * cap
             + 2**17
         )
     )
@@ -36,7 +43,7 @@ def make_arrays(
         rank_one=a((2, nv)),
         inertia=make_inertia(*layout, closures), damped=make_inertia(*layout, closures),
         torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
-        after=a(nv), scratch=a(nv), white=a(nv), load=a((2, nv, nv)), spun=a(3), jac=a((6, nv)),
+        after=a(nv), scratch=a(nv), white=a(nv), load=a((2, loads)), spun=a(3), jac=a((6, nv)),
         jac_white=a((6, nv)), jac_rate=a((6, nv)),
         twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
         mapping=mapping_work(), rank=a(2, whole), error=a((2, 6)),
@@ -46,27 +53,35 @@ def make_arrays(
     motion.rank[0] = -1  # none yet
     rows = Rows(
         count=a(1, whole), dropped=a(1, whole), bounded=a(1, whole), struck=a(1, whole),
-        hits=a(1, whole), impact=a(2), jac=a((cap, nv)), white=a((cap, nv)), separation=a(cap),
+        hits=a(1, whole), impact=a(2), span=a((cap, 2, 2), whole), jac=a((cap, width)),
+        white=a((cap, width)), gain=a((cap, 4)), separation=a(cap),
         velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), friction=a(cap),
         force=a(cap),
         carry=a((cap, 3)), rub=a((cap, 3)), slide=a((cap, 3)), rubbing=a(cap, whole),
-        tangent=a((cap, nv)), pressing=a(cap), memory=a((cap, CONTACT_MEMORY)),
+        tangent=a((cap, width)), tangent_row=a(cap, whole), pressing=a(cap),
+        memory=a((cap, CONTACT_MEMORY)),
         local=a((cap, 2, 3)),
         old_count=a(1, whole), old_row=a(cap, whole), old_taken=a(cap, whole),
         old_geom=a((cap, 2), whole), old_local=a((cap, 2, 3)), old_normal=a((cap, 3)),
         old_memory=a((cap, CONTACT_MEMORY)), recalled=a(cap, whole),
-        worst=a(3), worst_geom=a(2, whole), bound=a(cap), joined=a(cap, whole),
+        worst=a(3), worst_geom=a(2, whole), joined=a(cap, whole),
         geom=a((cap, 2), whole), body=a((cap, 2), whole), tree=a((cap, 2), whole),
-        normal=a((cap, 3)), point=a((cap, 3)), hit_row=a(hits, whole), hit_jac=a((hits, nv)),
+        normal=a((cap, 3)), point=a((cap, 3)), hit_row=a(hits, whole), hit_jac=a((hits, width)),
+        hit_bound=a(hits),
         hit_restitution=a(hits), hit_friction=a(hits),
-        hit_tangent=a((hits, 2, nv)), hit_impulse=a(hits), hit_slide=a((hits, 2)),
-        order=a(cap, whole), parent=a(model.ntree, whole),
+        hit_tangent=a((hits, 2, width)), hit_impulse=a(hits), hit_slide=a((hits, 2)),
+        packs=a(1, whole), packed=a((model.ntree, 2), whole), place=a(nv, whole),
+        heap=a(cap), lost=a(3), parent=a(model.ntree, whole), near=a(model.ntree, whole),
+        group_row=a(model.ntree, whole), next_row=a(cap, whole), tree_row=a(model.ntree, whole),
+        next_pair=a((cap, 2), whole), tree_gain=a((model.ntree, 2)), group_load=a(model.ntree),
         group_state=a(model.ntree, whole), trust=a(1), spreading=a(1, whole),
         constrained=a(1, whole), group_restitution=a(model.ntree), touched=a(model.ntree, whole),
         loosened=a(2),
     )  # fmt: skip
     rows.worst[:2] = 1.0  # nothing was bounded yet
     rows.trust[0] = 1.0
+    rows.place[:] = -1
+    rows.parent[:] = np.arange(model.ntree)
     rows.touched[:] = 1  # what overlaps at the start has not just arrived
     return motion, rows, friction_work(hits, nv), make_device(), make_clock()
 

@@ -68,6 +68,8 @@ class Scene(Struct):
     body_last_dof: np.ndarray  # the last dof that moves the body, -1 = none
     body_root: np.ndarray
     dof_tree: np.ndarray
+    tree_span: np.ndarray  # (ntree, 2) first dof and size of the tree, and of all it is tied to
+    tree_load: np.ndarray  # (ntree,) where the matrices of that span lie in `Motion.load`
     body_tree: np.ndarray
     gravity: np.ndarray
     ncon: np.ndarray
@@ -117,8 +119,10 @@ class Rows(Struct):
     struck: np.ndarray  # (1,) rows that received an impulse
     hits: np.ndarray  # (1,) rows of the collision that is being resolved
     impact: np.ndarray  # (2,) [J, -] energy taken by impulses; restitution of the collision
-    jac: np.ndarray  # (cap, nv) J
-    white: np.ndarray  # (cap, nv) J, whitened
+    span: np.ndarray  # (cap, 2, 2) first dof and size of what the row moves: its columns
+    jac: np.ndarray  # (cap, width) J in those columns; what stands behind them is of other ticks
+    white: np.ndarray  # (cap, width) J, whitened
+    gain: np.ndarray  # (cap, 4) G_ii, y·K y, y·B y, scratch: what loads a row that may be too stiff
     separation: np.ndarray  # (cap,) [m] s, negative inside
     velocity: np.ndarray  # (cap,) [m/s] v_n, negative approaching
     stiffness: np.ndarray
@@ -130,7 +134,10 @@ class Rows(Struct):
     rub: np.ndarray  # (cap, 3) [N] friction force on the second body
     slide: np.ndarray  # (cap, 3) [m/s] sliding velocity of contacts that rub
     rubbing: np.ndarray  # (cap,) which rows those are
-    tangent: np.ndarray  # (cap, nv) rows along the sliding of those not on the held body, whitened
+    tangent: (
+        np.ndarray
+    )  # (cap, width) rows along the sliding of those not on the held body, whitened
+    tangent_row: np.ndarray  # (cap,) the rows behind them
     pressing: np.ndarray  # (cap,) [N s²/m²] their normal forces over the square of that direction
     memory: np.ndarray  # (cap, CONTACT_MEMORY) of the contact, see kernels.constants
     local: np.ndarray  # (cap, 2, 3) the point in the frames of both geoms, or the world's if static
@@ -142,7 +149,6 @@ class Rows(Struct):
     old_normal: np.ndarray  # (cap, 3)
     old_memory: np.ndarray  # (cap, CONTACT_MEMORY)
     recalled: np.ndarray  # (cap,) the row that a contact was in the last tick, or -1
-    bound: np.ndarray  # (cap,) [m/s] of J q̇⁺ in rigid time stepping
     worst: np.ndarray  # (3,) least share left of K and B by a bound; ticks in which one acted
     worst_geom: np.ndarray  # (2,) where that was
     joined: np.ndarray  # (cap,) 1 = joined a collision after its first solution
@@ -152,14 +158,26 @@ class Rows(Struct):
     normal: np.ndarray  # (cap, 3)
     point: np.ndarray  # (cap, 3)
     hit_row: np.ndarray  # (2 cap,) the row behind each row of the collision
-    hit_jac: np.ndarray  # (2 cap, nv): two per row where self-collisions are split
+    hit_jac: np.ndarray  # (2 cap, width): two per row where self-collisions are split
+    hit_bound: np.ndarray  # (2 cap,) [m/s] of J q̇⁺ in rigid time stepping
     hit_restitution: np.ndarray  # (2 cap,) [-]
     hit_friction: np.ndarray  # (2 cap,) [-] μ_s, or μ_k of what slides; zero where there is none
-    hit_tangent: np.ndarray  # (2 cap, 2, nv) rows of the sliding velocity
+    hit_tangent: np.ndarray  # (2 cap, 2, width) rows of the sliding velocity
     hit_impulse: np.ndarray  # (2 cap,) [N·s]
     hit_slide: np.ndarray  # (2 cap, 2) [N·s] impulses along the tangents
-    order: np.ndarray  # (ncon,) contacts, deepest first, when they do not fit
+    packs: np.ndarray  # (1,) spans of the collision that is being resolved
+    packed: np.ndarray  # (ntree, 2) those, in ascending order
+    place: np.ndarray  # (nv,) the column there of the first dof of a span, else -1
+    heap: np.ndarray  # (cap,) keys of the contacts that are kept when they do not fit
+    lost: np.ndarray  # (3,) ticks with contacts that did not fit; the most of one tick; all
     parent: np.ndarray  # (ntree,) union-find over trees
+    near: np.ndarray  # (ntree,) the same over trees with rows between them, touching or not
+    group_row: np.ndarray  # (ntree,) the first row of the group whose root is this tree, or -1
+    next_row: np.ndarray  # (cap,) the next row of the same group, or -1
+    tree_row: np.ndarray  # (ntree,) the first of the rows between two spans, by span, or -1
+    next_pair: np.ndarray  # (cap, 2) the next such row
+    tree_gain: np.ndarray  # (ntree, 2) [1/s², 1/s] traces of G K and G B of the rows of a span
+    group_load: np.ndarray  # (ntree,) Σ f_n G_tt of the contacts of a group that rub
     group_state: np.ndarray  # (ntree,) of the group whose root is this tree
     trust: np.ndarray  # (1,) [-] how much of contact forces is rendered
     spreading: np.ndarray  # (1,) 1 = the tool's last impulse was cut short and goes on
@@ -186,7 +204,7 @@ class Motion(Struct):
     after: np.ndarray  # (nv,) q̇ after the collision that is being resolved
     scratch: np.ndarray  # (nv,)
     white: np.ndarray  # (nv,) scratch, whitened
-    load: np.ndarray  # (2, nv, nv) Σ K jᵀj, Σ B jᵀj
+    load: np.ndarray  # (2, Σ n²) Σ K jᵀj and Σ B jᵀj of the rows of each span alone
     spun: np.ndarray  # (3,) ticks in which hinges were too fast; the fastest's dof and [rad/s]
     jac: np.ndarray  # (6, nv) J_h
     jac_white: np.ndarray  # (6, nv) J_h, whitened

@@ -23,10 +23,22 @@ def run_notes(
     if not isinstance(servo, Servo):  # a mechanism has stops, and neither contacts nor hinges
         return []
     return [
+        *lost_contacts(servo),
         *bounded_contacts(servo, model, rate),
         *loosened_bonds(servo, rate),
         *bounded_hinges(servo, model, rate),
         *physics_warnings(data),
+    ]
+
+
+def lost_contacts(servo: Servo) -> list[str]:
+    """How many contacts found no room: of those without the tool, the shallowest."""
+    ticks, most, total = (int(number) for number in servo.rows.lost)
+    if ticks == 0:
+        return []
+    return [
+        f"{total} contacts did not fit in {ticks} ticks, up to {most} in one: there is room for "
+        f"{len(servo.rows.separation)}, those of the tool's group are kept, then the deepest"
     ]
 
 

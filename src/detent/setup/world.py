@@ -23,11 +23,11 @@ from detent.servo.loop.loop import time_collision
 from detent.servo.parameters import FULL, INTEGRATORS, PARAMETERS
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
-from detent.servo.world.scene import count_limits, make_model, make_scene, never_singular
+from detent.servo.world.scene import make_model, make_scene, never_singular
 from detent.servo.world.start import ToolStart, tool_at_start
 from detent.setup.asked import Asked
+from detent.setup.capacity import row_capacity
 from detent.setup.combinations import idle_friction
-from detent.setup.constants import LEAST_CONTACTS, LEAST_ROWS
 from detent.setup.contact import fill_contact
 from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
 from detent.setup.device import fill_device, fill_limits, place_device
@@ -83,8 +83,11 @@ class WorldSubject:
     def blow(self, servo: Any) -> float:
         """[ns] of a collision of 16 contacts."""
         rng = np.random.default_rng(0)
-        servo.rows.hit_jac[:16] = rng.standard_normal((16, servo.scene.nv))
-        servo.rows.hit_tangent[:16] = rng.standard_normal((16, 2, servo.scene.nv))
+        width = servo.rows.jac.shape[1]
+        servo.rows.hit_row[:16] = range(16)
+        servo.rows.span[:16] = [servo.scene.tree_span[servo.scene.tool_tree], (0, 0)]
+        servo.rows.hit_jac[:16] = rng.standard_normal((16, width))
+        servo.rows.hit_tangent[:16] = rng.standard_normal((16, 2, width))
         servo.rows.hit_friction[:16] = servo.parameters["friction_static"]
         servo.rows.hit_restitution[:16] = 0.5
         servo.motion.velocity[:] = rng.standard_normal(servo.scene.nv)
@@ -98,7 +101,7 @@ class WorldSubject:
         model, data = make_model(world, asked.contact.mode == "rigid", rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
-        capacity = max(LEAST_ROWS, LEAST_CONTACTS + count_limits(model))
+        capacity = row_capacity(model)
         motion, rows, work, device, clock = make_arrays(model, capacity, len(closures.h))
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         notes += idle_friction(self.world, asked.contact)

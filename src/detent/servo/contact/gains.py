@@ -6,16 +6,23 @@ import math
 
 from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 from detent.kernels.contact import accumulate_outer, gain_scale, quadratic_form
-from detent.kernels.inertia import unwhiten
 from detent.kernels.jit import kernel
-from detent.kernels.vectors import clear_matrix, copy_vector, dot
+from detent.kernels.spans import unwhiten_spans
+from detent.kernels.vectors import dot
 from detent.servo.constants import TRACE
+from detent.servo.contact.columns import columns, row_product
+from detent.servo.contact.groups import row_group
+from detent.servo.contact.identity import NO_ROW
 from detent.servo.structs import Motion, Rows, Scene
+
+WANTED = -2  # of a list of rows: it is empty, and will be looked at
 
 
 @kernel
 def share_gains(rows: Rows) -> None:
     r"""Divide stiffness and damping among the contacts of a face, by their depths (B9).
+
+    A face is what looks one way within a contact group.
 
     .. math:: K_i = K \frac{d_i}{\sum_j \max(0, n_i^T n_j)^2 d_j}
 
@@ -27,11 +34,12 @@ def share_gains(rows: Rows) -> None:
         depth = TRACE - rows.separation[r]
         if rows.geom[r, 0] < 0 or depth < 0.0:
             continue
-        total = 0.0
-        for i in range(rows.count[0]):
-            if rows.geom[i, 0] >= 0 and rows.separation[i] <= 0.0:
+        total, i = 0.0, rows.group_row[row_group(rows, r)]
+        while i != NO_ROW:
+            if rows.geom[i, 0] >= 0:
                 facing = max(dot(rows.normal[r], rows.normal[i], 3), 0.0)
                 total += facing * facing * (TRACE - rows.separation[i])
+            i = rows.next_row[i]
         rows.stiffness[r] *= depth / total
         rows.damping[r] *= depth / total
 
@@ -45,6 +53,137 @@ def note_bound(rows: Rows, r: int, soften: float, ease: float) -> None:
 
 
 @kernel
+def is_pair(rows: Rows, r: int) -> bool:
+    """Whether row r is between two spans."""
+    return rows.span[r, 1, 1] > 0
+
+
+@kernel
+def sum_traces(sc: Scene, rows: Rows, step: float) -> bool:
+    r"""G_ii of all touching rows, the traces of G K and G B of each span; whether any is large.
+
+    Every :math:`\kappa_i` is at most what the spans of row i have: usually that is enough to know.
+    """
+    gain, traces, span, spans = rows.gain, rows.tree_gain, rows.span, 1.0
+    for t in range(traces.shape[0]):
+        traces[t, 0], traces[t, 1], rows.tree_row[t] = 0.0, 0.0, NO_ROW
+    for r in range(rows.count[0]):
+        if rows.separation[r] > 0.0:
+            continue
+        mobility = dot(rows.white[r], rows.white[r], columns(rows, r))
+        gain[r, 0] = mobility
+        if is_pair(rows, r):
+            spans = 2.0
+        for part in range(2):
+            if span[r, part, 1] > 0:
+                t = sc.dof_tree[span[r, part, 0]]  # the first tree of a span stands for it
+                traces[t, 0] += rows.stiffness[r] * mobility
+                traces[t, 1] += rows.damping[r] * mobility
+    for t in range(traces.shape[0]):
+        enough = spans * traces[t, 0] * step * step <= MOST_STIFFNESS
+        if not (enough and spans * traces[t, 1] * step <= MOST_DAMPING):
+            return True
+    return False
+
+
+@kernel
+def may_exceed(sc: Scene, rows: Rows, r: int, step: float) -> tuple[bool, bool]:
+    """Whether the traces of what row r moves are more than a step can hold: of K, and of B."""
+    stiffest, most_damped = 0.0, 0.0
+    for part in range(2):
+        if rows.span[r, part, 1] > 0:
+            t = sc.dof_tree[rows.span[r, part, 0]]
+            stiffest += rows.tree_gain[t, 0]
+            most_damped += rows.tree_gain[t, 1]
+    return not stiffest * step * step <= MOST_STIFFNESS, not most_damped * step <= MOST_DAMPING
+
+
+@kernel
+def need_load(sc: Scene, mo: Motion, rows: Rows, r: int) -> None:
+    """Clear the matrices of the spans of row r, and note that they are wanted."""
+    for part in range(2):
+        size = rows.span[r, part, 1]
+        if size == 0:
+            continue
+        t = sc.dof_tree[rows.span[r, part, 0]]
+        if rows.tree_row[t] == NO_ROW:
+            rows.tree_row[t] = WANTED
+            for a in range(sc.tree_load[t], sc.tree_load[t] + size * size):
+                mo.load[0, a], mo.load[1, a] = 0.0, 0.0
+
+
+@kernel
+def sum_load(sc: Scene, mo: Motion, rows: Rows, r: int, stiff: bool, damped: bool) -> None:
+    """Row r adds to the matrices of its span; one between two is put on the lists of both."""
+    for part in range(2):
+        size = rows.span[r, part, 1]
+        if size == 0:
+            continue
+        t = sc.dof_tree[rows.span[r, part, 0]]
+        if rows.tree_row[t] == NO_ROW:
+            continue
+        if is_pair(rows, r):
+            rows.next_pair[r, part] = rows.tree_row[t]
+            rows.tree_row[t] = r
+        else:
+            start = sc.tree_load[t]
+            if stiff:
+                accumulate_outer(rows.stiffness[r], rows.jac[r], size, mo.load[0, start:])
+            if damped:
+                accumulate_outer(rows.damping[r], rows.jac[r], size, mo.load[1, start:])
+
+
+@kernel
+def add_pairs(sc: Scene, rows: Rows, r: int) -> tuple[float, float]:
+    """Σ K_j G_rj² and Σ B_j G_rj² over the rows between two spans that share one with row r."""
+    kappa, beta = 0.0, 0.0
+    for part in range(2):
+        if rows.span[r, part, 1] == 0:
+            continue
+        first = rows.span[r, part, 0]
+        j = rows.tree_row[sc.dof_tree[first]]
+        while j >= 0:
+            other = 0 if rows.span[j, 0, 0] == first else 1
+            twice = part == 1 and shares(rows, j, rows.span[r, 0, 0])
+            if not twice:  # it was on the list of the first span already
+                product = row_product(rows, rows.white, r, j)
+                kappa += rows.stiffness[j] * product * product
+                beta += rows.damping[j] * product * product
+            j = rows.next_pair[j, other]
+    return kappa, beta
+
+
+@kernel
+def shares(rows: Rows, j: int, first: int) -> bool:
+    """Whether row j, which is between two spans, has the span that begins there."""
+    return rows.span[j, 0, 0] == first or rows.span[j, 1, 0] == first
+
+
+@kernel
+def weigh_row(sc: Scene, mo: Motion, rows: Rows, r: int, stiff: bool, damped: bool) -> None:
+    """rows.gain[r] ← Σ K_j G_rj² and Σ B_j G_rj² over all rows that share a span with row r.
+
+    Or zero, where what a step can hold is far.
+    """
+    y, column = mo.white, 0
+    for c in range(columns(rows, r)):
+        y[c] = rows.white[r, c]
+    unwhiten_spans(mo.inertia, rows.span[r], 2, y)
+    kappa, beta = add_pairs(sc, rows, r)
+    for part in range(2):
+        size = rows.span[r, part, 1]
+        if size > 0:
+            start = sc.tree_load[sc.dof_tree[rows.span[r, part, 0]]]
+            if stiff:
+                kappa += quadratic_form(mo.load[0, start:], y[column:], size)
+            if damped:
+                beta += quadratic_form(mo.load[1, start:], y[column:], size)
+        column += size
+    rows.gain[r, 1] = kappa if stiff else 0.0
+    rows.gain[r, 2] = beta if damped else 0.0
+
+
+@kernel
 def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
     r"""Bound the gains of touching rows by what a fixed step can hold.
 
@@ -53,35 +192,33 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
     .. math:: \kappa_i = \frac{\sum_j K_j G_{ij}^2}{G_{ii}}, \quad G = J D^{-1} J^T
 
     (K_i/m_eff for a single contact); K_i is scaled so that κ_i T² ≤ ¼, and B_i likewise
-    so that β_i T ≤ ½. Cost grows with the number of rows, not with its square.
+    so that β_i T ≤ ½. G_ij is zero where rows move different trees. Those of one tree against
+    the static world are summed up as matrices, so that the cost grows with their number and
+    not with its square; those between two trees are few, and are taken one by one.
     """
-    stiffest, most_damped = 0.0, 0.0
-    for r in range(rows.count[0]):
-        if rows.separation[r] <= 0.0:
-            mobility = dot(rows.white[r], rows.white[r], sc.nv)
-            stiffest += rows.stiffness[r] * mobility
-            most_damped += rows.damping[r] * mobility
-    # every κ is at most the trace of G K: usually that is enough to know
-    if stiffest * step * step <= MOST_STIFFNESS and most_damped * step <= MOST_DAMPING:
+    if not sum_traces(sc, rows, step):
         return
-    clear_matrix(mo.load[0])
-    clear_matrix(mo.load[1])
+    stiff, damped = False, False
     for r in range(rows.count[0]):
-        if rows.separation[r] <= 0.0:
-            accumulate_outer(rows.stiffness[r], rows.jac[r], sc.nv, mo.load[0])
-            accumulate_outer(rows.damping[r], rows.jac[r], sc.nv, mo.load[1])
-    for r in range(rows.count[0]):
+        rows.gain[r, 3] = 0.0
         if rows.separation[r] > 0.0:
             continue
-        mobility = dot(rows.white[r], rows.white[r], sc.nv)
-        if mobility <= 0.0:
+        too_stiff, too_damped = may_exceed(sc, rows, r, step)
+        if too_stiff or too_damped:
+            need_load(sc, mo, rows, r)
+            rows.gain[r, 3] = 1.0 if rows.gain[r, 0] > 0.0 else 0.0
+            stiff, damped = stiff or too_stiff, damped or too_damped
+    for r in range(rows.count[0]):
+        if rows.separation[r] <= 0.0:
+            sum_load(sc, mo, rows, r, stiff, damped)
+    for r in range(rows.count[0]):
+        if rows.gain[r, 3] != 0.0:
+            weigh_row(sc, mo, rows, r, stiff, damped)
+    for r in range(rows.count[0]):  # only now, for rows between two spans enter as they are
+        if rows.gain[r, 3] == 0.0:
             continue
-        copy_vector(rows.white[r], mo.white)
-        unwhiten(mo.inertia, mo.white)
-        kappa = quadratic_form(mo.load[0], mo.white, sc.nv) / mobility
-        beta = quadratic_form(mo.load[1], mo.white, sc.nv) / mobility
-        soften = gain_scale(kappa, step * step, MOST_STIFFNESS)
-        ease = gain_scale(beta, step, MOST_DAMPING)
+        soften = gain_scale(rows.gain[r, 1] / rows.gain[r, 0], step * step, MOST_STIFFNESS)
+        ease = gain_scale(rows.gain[r, 2] / rows.gain[r, 0], step, MOST_DAMPING)
         rows.stiffness[r] *= soften
         rows.damping[r] *= ease
         if soften < 1.0 or ease < 1.0:

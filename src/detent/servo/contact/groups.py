@@ -7,6 +7,7 @@ from detent.kernels.contact import group_root, is_new, join_groups
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector
 from detent.servo.constants import NO_IMPULSE, TOUCH
+from detent.servo.contact.identity import NO_ROW
 from detent.servo.parameters import IMPULSE, RIGID
 from detent.servo.structs import COLLIDING, FREE, RESTING, Rows, Scene
 
@@ -22,6 +23,7 @@ def classify_groups(sc: Scene, rows: Rows, mode: int, step: float) -> None:
         rows.parent[t] = t
         rows.group_state[t] = FREE
         rows.group_restitution[t] = 1.0
+        rows.group_row[t] = NO_ROW
     for i in range(sc.equality_trees.shape[0]):
         join_groups(rows.parent, sc.equality_trees[i, 0], sc.equality_trees[i, 1])
     for r in range(rows.count[0]):
@@ -42,6 +44,12 @@ def classify_groups(sc: Scene, rows: Rows, mode: int, step: float) -> None:
         elif rows.group_state[root] == FREE:
             rows.group_state[root] = RESTING
     note_touched(rows, touch)
+    for i in range(rows.count[0]):  # backwards, so that the lists go forwards
+        r = rows.count[0] - 1 - i
+        if rows.separation[r] <= touch:
+            root = row_group(rows, r)
+            rows.next_row[r] = rows.group_row[root]
+            rows.group_row[root] = r
 
 
 @kernel

@@ -5,40 +5,48 @@ from __future__ import annotations
 import numpy as np
 
 from detent.kernels.constants import SWEEPS
-from detent.kernels.impact import resolve_equality
-from detent.kernels.impact_friction import resolve_friction
-from detent.kernels.impact_restitution import resolve_restitutions
-from detent.kernels.inertia import kinetic_energy
+from detent.kernels.impact import ImpactWork, change_by_equality
+from detent.kernels.impact_friction import change_by_friction
+from detent.kernels.impact_restitution import change_by_restitutions
+from detent.kernels.inertia import Inertia
 from detent.kernels.jit import kernel
 from detent.kernels.projection import iteration_limit
+from detent.kernels.spans import (
+    add_spans,
+    kinetic_energy_spans,
+    spans_dot,
+    take_spans,
+    unwhiten_spans,
+    whiten_spans,
+    whiten_velocity_spans,
+)
 from detent.kernels.stages import call_stage
-from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
+from detent.kernels.vectors import copy_vector
 from detent.servo import places
 from detent.servo.constants import APPROACH, NO_IMPULSE, REACTIVATIONS
-from detent.servo.contact.groups import row_group
+from detent.servo.contact.columns import clear_row, columns, pack_row, pack_spans, unpack_spans
+from detent.servo.contact.identity import NO_ROW
 from detent.servo.contact.rows import add_normal_row, add_relative_row
 from detent.servo.structs import COLLIDING, Motion, Rows, Scene, Servo
 
 
 @kernel
-def add_hit(sc: Scene, mo: Motion, rows: Rows, r: int, hits: int, p: np.ndarray) -> int:
+def add_hit(sc: Scene, rows: Rows, r: int, hits: int, p: np.ndarray) -> int:
     """Row r joins the collision; a split self-collision as one row per body (TH 4.22-4.23)."""
     moving = rows.tree[r, 0] >= 0 and rows.tree[r, 1] >= 0 and rows.geom[r, 0] >= 0
+    n = columns(rows, r)
     if p["self_collision"][0] == 0 or not moving:
-        copy_vector(rows.jac[r], rows.hit_jac[hits])
+        for c in range(n):
+            rows.hit_jac[hits, c] = rows.jac[r, c]
         describe_hit(rows, r, hits)
         if p["friction_impacts"][0] != 0:
             describe_sliding(sc, rows, r, hits, p)
         return hits + 1
-    kept = mo.scratch
-    copy_vector(rows.jac[r], kept)
     for side in range(2):
-        clear_vector(rows.jac[r])
-        add_normal_row(sc, rows, r, side, 1.0 if side == 1 else -1.0)
-        copy_vector(rows.jac[r], rows.hit_jac[hits])
+        clear_row(rows.hit_jac, hits, n)
+        add_normal_row(sc, rows, r, side, 1.0 if side == 1 else -1.0, rows.hit_jac[hits])
         describe_hit(rows, r, hits)
         hits += 1
-    copy_vector(kept, rows.jac[r])
     return hits
 
 
@@ -68,12 +76,12 @@ def describe_sliding(sc: Scene, rows: Rows, r: int, hit: int, p: np.ndarray) -> 
 
     What slides faster than the dead band has the kinetic coefficient [Karnopp85].
     """
-    clear_matrix(rows.hit_tangent[hit])
     squared = 0.0
     for k in range(2):
         row = rows.hit_tangent[hit, k]
+        clear_row(rows.hit_tangent[hit], k, columns(rows, r))
         add_relative_row(sc, rows, r, tangent(rows.normal[r], k), row)
-        squared += dot(row, sc.qvel, sc.nv) ** 2
+        squared += spans_dot(rows.span[r], 2, row, sc.qvel) ** 2
     rows.hit_friction[hit] = rows.friction[r]
     static, slow = p["friction_static"][0], p["friction_dead_band"][0]
     if squared > slow * slow and static > 0.0:
@@ -89,28 +97,24 @@ def add_rub(rows: Rows, r: int, which: int, force: float) -> None:
 
 
 @kernel
-def normal_velocity(rows: Rows, r: int, velocity: np.ndarray, nv: int) -> float:
+def normal_velocity(rows: Rows, r: int, velocity: np.ndarray) -> float:
     """J q̇ of a row."""
-    return dot(rows.jac[r], velocity, nv)
+    return spans_dot(rows.span[r], 2, rows.jac[r], velocity)
 
 
 @kernel
-def collect_hits(
-    sc: Scene, mo: Motion, rows: Rows, root: int, p: np.ndarray, after: np.ndarray
-) -> int:
+def collect_hits(sc: Scene, rows: Rows, root: int, p: np.ndarray, after: np.ndarray) -> int:
     """All touching contacts of the group that do not recede, before or after (TH 4.24)."""
-    hits = 0
-    for r in range(rows.count[0]):
-        if rows.separation[r] > 0.0 or row_group(rows, r) != root:
-            continue
-        if rows.restitution[r] <= NO_IMPULSE:
-            continue
-        joins = rows.velocity[r] <= 0.0 or rows.joined[r] != 0
-        if not joins and normal_velocity(rows, r, after, sc.nv) < -APPROACH:
-            rows.joined[r] = 1
-            joins = True
-        if joins:
-            hits = add_hit(sc, mo, rows, r, hits, p)
+    hits, r = 0, rows.group_row[root]
+    while r != NO_ROW:
+        if rows.restitution[r] > NO_IMPULSE:
+            joins = rows.velocity[r] <= 0.0 or rows.joined[r] != 0
+            if not joins and normal_velocity(rows, r, after) < -APPROACH:
+                rows.joined[r] = 1
+                joins = True
+            if joins:
+                hits = add_hit(sc, rows, r, hits, p)
+        r = rows.next_row[r]
     return hits
 
 
@@ -120,30 +124,69 @@ def resolve_hits(s: Servo) -> None:
 
     Reads mo.velocity and the restitutions, writes mo.after and hit_impulse.
     """
-    sc, mo, rows, work = s.scene, s.motion, s.rows, s.work
+    mo, rows, work = s.motion, s.rows, s.work
     hits = rows.hits[0]
+    n = whiten_hits(mo.inertia, rows, hits, mo.velocity, work.restitution.impact)
     if s.parameters["restitution_law"][0] == 0:
-        resolve_restitutions(
-            mo.inertia, rows.hit_jac, hits, mo.velocity, rows.hit_restitution,
-            iteration_limit(hits, sc.nv), work.restitution, mo.after, rows.hit_impulse,
+        _, factor = change_by_restitutions(
+            hits, n, rows.hit_restitution, iteration_limit(hits, n), work.restitution,
+            rows.hit_impulse,
         )  # fmt: skip
     else:
-        resolve_equality(
-            mo.inertia, rows.hit_jac, hits, mo.velocity, rows.impact[1],
-            work.restitution.impact, mo.after, rows.hit_impulse,
-        )  # fmt: skip
+        factor = 1.0 + rows.impact[1]
+        change_by_equality(hits, n, rows.impact[1], work.restitution.impact, rows.hit_impulse)
+    change_velocity(mo, rows, factor, work.restitution.impact)
 
 
 @kernel
 def resolve_sliding_hits(s: Servo) -> None:
     """Stage: the same with Coulomb friction (B3)."""
-    sc, mo, rows = s.scene, s.motion, s.rows
+    mo, rows, work = s.motion, s.rows, s.work
     hits = rows.hits[0]
-    resolve_friction(
-        mo.inertia, rows.hit_jac, rows.hit_tangent, rows.hit_friction, hits, mo.velocity,
-        rows.hit_restitution, iteration_limit(hits, sc.nv), SWEEPS, s.work,
-        mo.after, rows.hit_impulse, rows.hit_slide,
+    n = whiten_hits(mo.inertia, rows, hits, mo.velocity, work.restitution.impact)
+    whiten_hit_tangents(mo.inertia, rows, 0, hits, n, work.T)
+    change_by_friction(
+        hits, n, rows.hit_friction, rows.hit_restitution, iteration_limit(hits, n), SWEEPS, work,
+        rows.hit_impulse, rows.hit_slide,
     )  # fmt: skip
+    change_velocity(mo, rows, 1.0, work.restitution.impact)
+
+
+@kernel
+def whiten_hits(inertia: Inertia, rows: Rows, hits: int, qd: np.ndarray, work: ImpactWork) -> int:
+    """The collision where the inertia is the identity, in the dofs that it moves; their number."""
+    n = pack_spans(rows, 0, hits)
+    for h in range(hits):
+        pack_row(rows, rows.hit_row[h], rows.hit_jac[h], n, work.N[h])
+    whiten_spans(inertia, rows.packed, rows.packs[0], hits, work.N)
+    take_spans(rows.packed, rows.packs[0], qd, work.u0)
+    whiten_velocity_spans(inertia, rows.packed, rows.packs[0], work.u0)
+    return n
+
+
+@kernel
+def whiten_hit_tangents(
+    inertia: Inertia, rows: Rows, start: int, end: int, n: int, T: np.ndarray
+) -> None:
+    """The tangential rows of the hits from start to end, likewise."""
+    for h in range(start, end):
+        for k in range(2):
+            row = T[2 * (h - start) + k]
+            pack_row(rows, rows.hit_row[h], rows.hit_tangent[h, k], n, row)
+    whiten_spans(inertia, rows.packed, rows.packs[0], 2 * (end - start), T)
+
+
+@kernel
+def change_velocity(mo: Motion, rows: Rows, factor: float, work: ImpactWork) -> None:
+    """mo.after ← mo.velocity and the change in ``work.u``, in the dofs of the collision."""
+    unwhiten_spans(mo.inertia, rows.packed, rows.packs[0], work.u)
+    column = 0
+    for b in range(rows.packs[0]):
+        first, size = rows.packed[b, 0], rows.packed[b, 1]
+        for c in range(size):
+            mo.after[first + c] = mo.velocity[first + c] + factor * work.u[column + c]
+        column += size
+    unpack_spans(rows)
 
 
 @kernel
@@ -151,11 +194,10 @@ def resolve_group(s: Servo, root: int) -> None:
     """Resolve the collisions of one group; again if a contact left out approaches after it."""
     rows, mo, p = s.rows, s.motion, s.parameters
     rows.impact[1] = rows.group_restitution[root]
-    copy_vector(mo.velocity, mo.after)
-    rows.hits[0] = 0
+    rows.hits[0], rows.packs[0] = 0, 0
     for _ in range(1 + REACTIVATIONS):
         before = rows.hits[0]
-        rows.hits[0] = collect_hits(s.scene, mo, rows, root, p, mo.after)
+        rows.hits[0] = collect_hits(s.scene, rows, root, p, mo.after)
         if rows.hits[0] == before:
             break
         call_stage(s.stages[places.COLLIDE], s)
@@ -167,21 +209,24 @@ def strike_colliding(s: Servo) -> None:
     sc, mo, rows = s.scene, s.motion, s.rows
     for r in range(rows.count[0]):
         rows.joined[r] = 0
+    copy_vector(mo.velocity, mo.after)
     for root in range(rows.parent.shape[0]):
         if rows.parent[root] != root or rows.group_state[root] != COLLIDING:
             continue
         resolve_group(s, root)
-        rows.impact[0] += kinetic_energy(sc.M, mo.inertia, mo.after)
-        rows.impact[0] -= kinetic_energy(sc.M, mo.inertia, mo.velocity)
+        packed, packs = rows.packed, rows.packs[0]
+        rows.impact[0] += kinetic_energy_spans(sc.M, mo.inertia, packed, packs, mo.after)
+        rows.impact[0] -= kinetic_energy_spans(sc.M, mo.inertia, packed, packs, mo.velocity)
         for h in range(rows.hits[0]):
             push = rows.hit_impulse[h] / s.parameters["step"][0]
-            rows.force[rows.hit_row[h]] += push
-            for j in range(sc.nv):
-                mo.impulsive[j] += rows.hit_jac[h, j] * push
+            r = rows.hit_row[h]
+            rows.force[r] += push
+            add_spans(rows.span[r], 2, rows.hit_jac[h], push, mo.impulsive)
             for k in range(2 if s.parameters["friction_impacts"][0] != 0 else 0):
                 force = rows.hit_slide[h, k] / s.parameters["step"][0]
-                add_rub(rows, rows.hit_row[h], k, force)
-                for j in range(sc.nv):
-                    mo.impulsive[j] += rows.hit_tangent[h, k, j] * force
-        copy_vector(mo.after, mo.velocity)
+                add_rub(rows, r, k, force)
+                add_spans(rows.span[r], 2, rows.hit_tangent[h, k], force, mo.impulsive)
+        for b in range(packs):
+            for j in range(packed[b, 0], packed[b, 0] + packed[b, 1]):
+                mo.velocity[j] = mo.after[j]
         rows.struck[0] += rows.hits[0]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from detent.kernels.jit import kernel
-from detent.kernels.vectors import clear_vector
+from detent.servo.contact.columns import begin_columns, column_shift
 from detent.servo.parameters import RIGID
 from detent.servo.structs import Rows, Scene
 from detent.servo.world.axes import add_tendon_row
@@ -20,20 +20,24 @@ def joint_limit_rows(sc: Scene) -> int:
 
 
 @kernel
-def begin_row(rows: Rows, s: float, p: np.ndarray) -> int:
-    """A row for a limit that is reached (or, in rigid mode, near); -1 if there is none."""
+def begin_row(sc: Scene, rows: Rows, s: float, first: int, second: int, p: np.ndarray) -> int:
+    """A row for a limit that is reached (or, in rigid mode, near); -1 if there is none.
+
+    It is one of two trees, or of one and -1.
+    """
     if s > 0.0 and p["contact_mode"][0] != RIGID:
         return -1
     r = rows.count[0]
     if r == rows.jac.shape[0]:
         rows.dropped[0] += 1
         return -1
-    clear_vector(rows.jac[r])
     rows.separation[r] = s
     rows.restitution[r] = p["restitution"][0]
     rows.friction[r] = 0.0
     for side in range(2):
-        rows.geom[r, side], rows.body[r, side], rows.tree[r, side] = -1, -1, -1
+        rows.geom[r, side], rows.body[r, side] = -1, -1
+    rows.tree[r, 0], rows.tree[r, 1] = first, second
+    begin_columns(sc, rows, r)
     rows.stiffness[r], rows.damping[r] = -1.0, -1.0  # from the inertia, see respond
     rows.count[0] = r + 1
     return r
@@ -46,11 +50,11 @@ def gather_balls(sc: Scene, rows: Rows, p: np.ndarray) -> None:
         q = sc.qpos[sc.ball_qpos[i] : sc.ball_qpos[i] + 4]
         sine = math.sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
         sign = 1.0 if q[0] >= 0.0 else -1.0
-        r = begin_row(rows, sc.ball_most[i] - 2.0 * math.atan2(sine, sign * q[0]), p)
+        tree = sc.dof_tree[sc.ball_dof[i]]
+        r = begin_row(sc, rows, sc.ball_most[i] - 2.0 * math.atan2(sine, sign * q[0]), tree, -1, p)
         if r < 0 or sine == 0.0:
             continue
-        first = sc.ball_dof[i]
-        rows.tree[r, 0] = sc.dof_tree[first]
+        first = sc.ball_dof[i] - column_shift(sc, rows, r, tree)
         for k in range(3):
             rows.jac[r, first + k] = -sign * q[1 + k] / sine
 
@@ -62,26 +66,24 @@ def gather_tendons(sc: Scene, rows: Rows, p: np.ndarray) -> None:
         tendon = sc.tendon_limit[i]
         for end in range(2):
             sign = 1.0 if end == 0 else -1.0
-            r = begin_row(
-                rows, sign * (sc.tendon_length[tendon] - sc.tendon_limit_range[i, end]), p
-            )
-            if r < 0:
-                continue
-            add_tendon_row(sc, tendon, sign, rows.jac[r])
-            for side in range(2):
-                rows.tree[r, side] = sc.tendon_trees[tendon, side]
+            gap = sign * (sc.tendon_length[tendon] - sc.tendon_limit_range[i, end])
+            trees = sc.tendon_trees[tendon]
+            r = begin_row(sc, rows, gap, trees[0], trees[1], p)
+            if r >= 0 and trees[0] >= 0:  # all its trees are of one span
+                shift = column_shift(sc, rows, r, trees[0])
+                add_tendon_row(sc, tendon, sign, shift, rows.jac[r])
 
 
 @kernel
 def gather_joint_limits(sc: Scene, rows: Rows, p: np.ndarray) -> None:
     """Limits that are reached (or, in rigid mode, near), as rows behind the contacts."""
     for i in range(sc.joint_limit_dof.shape[0]):
-        q = sc.qpos[sc.joint_limit_qpos[i]]
+        q, dof = sc.qpos[sc.joint_limit_qpos[i]], sc.joint_limit_dof[i]
         for end in range(2):
             sign = 1.0 if end == 0 else -1.0
-            r = begin_row(rows, sign * (q - sc.joint_limit_range[i, end]), p)
+            tree = sc.dof_tree[dof]
+            r = begin_row(sc, rows, sign * (q - sc.joint_limit_range[i, end]), tree, -1, p)
             if r >= 0:
-                rows.jac[r, sc.joint_limit_dof[i]] = sign
-                rows.tree[r, 0] = sc.dof_tree[sc.joint_limit_dof[i]]
+                rows.jac[r, dof - column_shift(sc, rows, r, tree)] = sign
     gather_balls(sc, rows, p)
     gather_tendons(sc, rows, p)

@@ -7,18 +7,23 @@ import numpy as np
 from detent.kernels.constants import MEMORY_STRUCK, MEMORY_WALL, MEMORY_ZERO
 from detent.kernels.contact import penalty_force
 from detent.kernels.jit import kernel
-from detent.kernels.vectors import dot
 from detent.kernels.walls import wall_force
+from detent.servo.contact.columns import row_product
 from detent.servo.contact.gains import bound_gains, share_gains
 from detent.servo.contact.groups import row_group
+from detent.servo.contact.identity import NO_ROW
 from detent.servo.structs import COLLIDING, Motion, Rows, Scene
 
 
 @kernel
-def add_row_torque(rows: Rows, r: int, force: float, nv: int, out: np.ndarray) -> None:
+def add_row_torque(rows: Rows, r: int, force: float, out: np.ndarray) -> None:
     """out += Jᵀ force."""
-    for j in range(nv):
-        out[j] += rows.jac[r, j] * force
+    jac, column = rows.jac, 0
+    for part in range(2):
+        shift = rows.span[r, part, 0] - column
+        for c in range(column, column + rows.span[r, part, 1]):
+            out[c + shift] += jac[r, c] * force
+        column += rows.span[r, part, 1]
 
 
 @kernel
@@ -40,18 +45,19 @@ def rezeroed(rows: Rows, r: int, colliding: bool) -> float:
 
 
 @kernel
-def braked_mass(sc: Scene, rows: Rows, r: int) -> float:
-    """What a braking pulse of row r must stop [kg], if all contacts of this tick brake alike."""
-    mobility = 0.0
-    for i in range(rows.count[0]):
+def braked_mass(rows: Rows, r: int) -> float:
+    """What a braking pulse of row r must stop [kg], if all contacts of its group brake alike."""
+    mobility, i = 0.0, rows.group_row[row_group(rows, r)]
+    while i != NO_ROW:
         first = rows.memory[i, MEMORY_WALL] == 0.0 and rows.velocity[i] < 0.0
         if i == r or (first and rows.geom[i, 0] >= 0):
-            mobility += dot(rows.white[i], rows.white[r], sc.nv)
+            mobility += row_product(rows, rows.white, i, r)
+        i = rows.next_row[i]
     return 1.0 / mobility if mobility > 0.0 else 0.0
 
 
 @kernel
-def normal_force(sc: Scene, rows: Rows, r: int, s: float, p: np.ndarray) -> float:
+def normal_force(rows: Rows, r: int, s: float, p: np.ndarray) -> float:
     """The force of a resting row: penalty, or a wall with a history."""
     stiffness, damping = rows.stiffness[r], rows.damping[r]
     if p["wall"][0] == 0 or rows.geom[r, 0] < 0:
@@ -63,7 +69,7 @@ def normal_force(sc: Scene, rows: Rows, r: int, s: float, p: np.ndarray) -> floa
         stiffness,
         damping,
         p["step"][0],
-        braked_mass(sc, rows, r),
+        braked_mass(rows, r),
         p["wall_integral"][0],
         rows.restitution[r],
         p["wall_blocks"][0],
@@ -88,5 +94,5 @@ def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         if p["rezero"][0] != 0:
             s = rezeroed(rows, r, colliding)
         if not colliding:
-            rows.force[r] = rows.trust[0] * normal_force(sc, rows, r, s, p)
-            add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)
+            rows.force[r] = rows.trust[0] * normal_force(rows, r, s, p)
+            add_row_torque(rows, r, rows.force[r], mo.penalty)

@@ -5,14 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from detent.kernels.constants import MEMORY_FRICTION, STEP_SWEEPS
-from detent.kernels.inertia import unwhiten, whiten_rows, whiten_velocity
+from detent.kernels.contact import group_root, join_groups
+from detent.kernels.impact import ImpactWork
+from detent.kernels.inertia import Inertia
 from detent.kernels.jit import kernel
 from detent.kernels.projection import iteration_limit, project_onto_rows
+from detent.kernels.spans import (
+    add_spans,
+    put_spans,
+    take_spans,
+    unwhiten_spans,
+    whiten_spans,
+    whiten_velocity_spans,
+)
 from detent.kernels.stages import call_stage
-from detent.kernels.step_friction import step_with_friction
+from detent.kernels.step_friction import step_roughly, step_smoothly
 from detent.kernels.vectors import copy_vector
 from detent.servo import places
-from detent.servo.contact.impulses import describe_hit, describe_sliding, tangent
+from detent.servo.contact.columns import pack_row, pack_spans, unpack_spans
+from detent.servo.contact.identity import NO_ROW
+from detent.servo.contact.impulses import (
+    describe_hit,
+    describe_sliding,
+    tangent,
+    whiten_hit_tangents,
+)
 from detent.servo.contact.press import add_row_torque
 from detent.servo.parameters import GOD_OBJECT
 from detent.servo.structs import Rows, Scene, Servo
@@ -20,14 +37,57 @@ from detent.servo.world.move import accelerate
 
 
 @kernel
-def bound_velocities(rows: Rows, p: np.ndarray) -> None:
-    """How fast contacts must separate: −s/T, or −e v_n where one closes and bounces."""
+def bound_velocity(rows: Rows, r: int, p: np.ndarray) -> float:
+    """How fast a contact must separate: −s/T, or −e v_n where it closes and bounces."""
     step = p["step"][0]
     follows = p["tool"][0] == GOD_OBJECT  # which does not bounce
+    gap, v, e = rows.separation[r], rows.velocity[r], rows.restitution[r]
+    bounces = e > 0.0 and v < 0.0 and gap + step * v < 0.0 and not follows
+    return -e * v if bounces else -gap / step
+
+
+@kernel
+def list_near(sc: Scene, rows: Rows) -> None:
+    """Groups of all rows, touching or near, as lists: what one velocity depends on."""
+    near = rows.near
+    for t in range(near.shape[0]):
+        near[t] = t
+        rows.group_row[t] = NO_ROW
+    for i in range(sc.equality_trees.shape[0]):
+        join_groups(near, sc.equality_trees[i, 0], sc.equality_trees[i, 1])
     for r in range(rows.count[0]):
-        gap, v, e = rows.separation[r], rows.velocity[r], rows.restitution[r]
-        bounces = e > 0.0 and v < 0.0 and gap + step * v < 0.0 and not follows
-        rows.bound[r] = -e * v if bounces else -gap / step
+        join_groups(near, rows.tree[r, 0], rows.tree[r, 1])
+    for i in range(rows.count[0]):
+        r = rows.count[0] - 1 - i
+        root = group_root(near, rows.tree[r, 0] if rows.tree[r, 0] >= 0 else rows.tree[r, 1])
+        rows.next_row[r] = rows.group_row[root]
+        rows.group_row[root] = r
+
+
+@kernel
+def take_group(sc: Scene, rows: Rows, root: int, start: int, p: np.ndarray) -> int:
+    """The rows of a group become hits from *start* on; where they end."""
+    h, r = start, rows.group_row[root]
+    while r != NO_ROW:
+        describe_hit(rows, r, h)
+        rows.hit_bound[h] = bound_velocity(rows, r, p)
+        h, r = h + 1, rows.next_row[r]
+    return h
+
+
+@kernel
+def whiten_group(
+    inertia: Inertia, rows: Rows, start: int, end: int, qd: np.ndarray, work: ImpactWork
+) -> int:
+    """The rows of the hits from start to end, and the velocity; how many dofs they move."""
+    n = pack_spans(rows, start, end)
+    for h in range(start, end):
+        r = rows.hit_row[h]
+        pack_row(rows, r, rows.jac[r], n, work.N[h - start])
+    whiten_spans(inertia, rows.packed, rows.packs[0], end - start, work.N)
+    take_spans(rows.packed, rows.packs[0], qd, work.u0)
+    whiten_velocity_spans(inertia, rows.packed, rows.packs[0], work.u0)
+    return n
 
 
 @kernel
@@ -38,70 +98,87 @@ def project_rigid(s: Servo) -> None:
               \text{s.t.} \quad J \dot q^+ \ge -s/T
 
     A contact that would close within the step and has e > 0 leaves with −e v_n instead.
-    Writes mo.after, and the impulses of the rows into hit_impulse.
+    Writes mo.after, and the impulses of the rows in hit_row into hit_impulse.
     """
     sc, mo, rows, work = s.scene, s.motion, s.rows, s.work.restitution.impact
-    bound_velocities(rows, s.parameters)
-    copy_vector(mo.after, work.u0)
-    whiten_velocity(mo.damped, work.u0)
-    for r in range(rows.count[0]):
-        copy_vector(rows.jac[r], work.N[r])
-    whiten_rows(mo.damped, rows.count[0], work.N)
-    project_onto_rows(
-        work.N, rows.bound, rows.count[0], sc.nv, work.u0,
-        iteration_limit(rows.count[0], sc.nv), work.projection, work.u, rows.hit_impulse,
-    )  # fmt: skip
-    copy_vector(work.u, mo.after)
-    unwhiten(mo.damped, mo.after)
+    list_near(sc, rows)
+    end = 0
+    for root in range(rows.near.shape[0]):
+        start, end = end, take_group(sc, rows, root, end, s.parameters)
+        m = end - start
+        if m == 0:
+            continue
+        n = whiten_group(mo.damped, rows, start, end, mo.after, work)
+        project_onto_rows(
+            work.N, rows.hit_bound[start:], m, n, work.u0,
+            iteration_limit(m, n), work.projection, work.u, rows.hit_impulse[start:],
+        )  # fmt: skip
+        unwhiten_spans(mo.damped, rows.packed, rows.packs[0], work.u)
+        put_spans(rows.packed, rows.packs[0], work.u, mo.after)
+        unpack_spans(rows)
+    rows.hits[0] = end
 
 
 @kernel
-def grip(sc: Scene, rows: Rows, r: int, p: np.ndarray) -> None:
-    """The sliding of row r, and the impulses that it had in the last step, or -1."""
-    rows.hit_impulse[r], rows.hit_slide[r, 0], rows.hit_slide[r, 1] = -1.0, 0.0, 0.0
-    describe_sliding(sc, rows, r, r, p)
-    if rows.hit_friction[r] <= 0.0:
+def grip(sc: Scene, rows: Rows, h: int, p: np.ndarray) -> None:
+    """The sliding of the row of hit h, and the impulses that it had in the last step, or -1."""
+    r = rows.hit_row[h]
+    rows.hit_impulse[h], rows.hit_slide[h, 0], rows.hit_slide[h, 1] = -1.0, 0.0, 0.0
+    describe_sliding(sc, rows, r, h, p)
+    if rows.hit_friction[h] <= 0.0:
         return
     memory = rows.memory[r, MEMORY_FRICTION : MEMORY_FRICTION + 5]
     if memory[4] == 0.0:
         return
-    rows.hit_impulse[r] = memory[3]
+    rows.hit_impulse[h] = memory[3]
     for k in range(2):
         t = tangent(rows.normal[r], k)
-        rows.hit_slide[r, k] = t[0] * memory[0] + t[1] * memory[1] + t[2] * memory[2]
+        rows.hit_slide[h, k] = t[0] * memory[0] + t[1] * memory[1] + t[2] * memory[2]
 
 
 @kernel
-def keep_grip(rows: Rows, r: int, smooth: float, step: float) -> None:
-    """Remember the impulses of row r, if it had or would without friction have had any.
+def keep_grip(rows: Rows, h: int, smooth: float, step: float) -> None:
+    """Remember the impulses of hit h, if it had or would without friction have had any.
 
     Along the world's axes, since tangents turn.
     """
+    r = rows.hit_row[h]
     memory = rows.memory[r, MEMORY_FRICTION : MEMORY_FRICTION + 5]
     a, b = tangent(rows.normal[r], 0), tangent(rows.normal[r], 1)
     for k in range(3):
-        memory[k] = rows.hit_slide[r, 0] * a[k] + rows.hit_slide[r, 1] * b[k]
+        memory[k] = rows.hit_slide[h, 0] * a[k] + rows.hit_slide[h, 1] * b[k]
         rows.rub[r, k] = memory[k] / step
-    memory[3] = rows.hit_impulse[r]
+    memory[3] = rows.hit_impulse[h]
     memory[4] = 1.0 if memory[3] > 0.0 or smooth > 0.0 else 0.0
 
 
 @kernel
 def project_rubbing(s: Servo) -> None:
     """Stage: the same with Coulomb friction, impulses along the tangents into hit_slide (M16)."""
-    sc, mo, rows, p = s.scene, s.motion, s.rows, s.parameters
-    count = rows.count[0]
-    bound_velocities(rows, p)
-    for r in range(count):
-        describe_hit(rows, r, r)
-        grip(sc, rows, r, p)
-    step_with_friction(
-        mo.damped, rows.jac, rows.hit_tangent, rows.hit_friction, rows.bound, count, mo.after,
-        iteration_limit(count, sc.nv), STEP_SWEEPS, s.work,
-        mo.after, rows.hit_impulse, rows.hit_slide,
-    )  # fmt: skip
-    for r in range(count):
-        keep_grip(rows, r, s.work.q[r, 0], p["step"][0])
+    sc, mo, rows, p, work = s.scene, s.motion, s.rows, s.parameters, s.work
+    impact = work.restitution.impact
+    list_near(sc, rows)
+    end = 0
+    for root in range(rows.near.shape[0]):
+        start, end = end, take_group(sc, rows, root, end, p)
+        m = end - start
+        if m == 0:
+            continue
+        for h in range(start, end):
+            grip(sc, rows, h, p)
+        pushed, slid = rows.hit_impulse[start:], rows.hit_slide[start:]
+        n = whiten_group(mo.damped, rows, start, end, mo.after, impact)
+        limit = iteration_limit(m, n)
+        if step_smoothly(m, n, rows.hit_bound[start:], limit, work, pushed, slid):
+            whiten_hit_tangents(mo.damped, rows, start, end, n, work.T)
+            mu = rows.hit_friction[start:]
+            step_roughly(m, n, mu, limit, STEP_SWEEPS, work, pushed, slid)
+            unwhiten_spans(mo.damped, rows.packed, rows.packs[0], impact.u)
+            add_spans(rows.packed, rows.packs[0], impact.u, 1.0, mo.after)
+        unpack_spans(rows)
+        for h in range(start, end):
+            keep_grip(rows, h, work.q[h - start, 0], p["step"][0])
+    rows.hits[0] = end
 
 
 @kernel
@@ -114,10 +191,10 @@ def step_rigid(s: Servo) -> None:
     for j in range(sc.nv):
         mo.after[j] = mo.velocity[j] + step * mo.after[j]
     call_stage(s.stages[places.PROJECT], s)
-    for r in range(rows.count[0]):
-        rows.force[r] = rows.hit_impulse[r] / step
-        add_row_torque(rows, r, rows.force[r], sc.nv, mo.penalty)
+    for h in range(rows.hits[0]):
+        r = rows.hit_row[h]
+        rows.force[r] = rows.hit_impulse[h] / step
+        add_row_torque(rows, r, rows.force[r], mo.penalty)
         for k in range(2 if s.parameters["friction"][0] != 0 else 0):
-            force = rows.hit_slide[r, k] / step
-            for j in range(sc.nv):
-                mo.penalty[j] += rows.hit_tangent[r, k, j] * force
+            force = rows.hit_slide[h, k] / step
+            add_spans(rows.span[r], 2, rows.hit_tangent[h, k], force, mo.penalty)

@@ -7,44 +7,73 @@ import math
 import numpy as np
 
 from detent.kernels.constants import DEPENDENT
-from detent.kernels.inertia import project_on_closures, whiten_open_rows
+from detent.kernels.contact import group_root
 from detent.kernels.jit import kernel
-from detent.kernels.vectors import clear_vector, dot
-from detent.servo.constants import SAME
+from detent.kernels.spans import project_spans, whiten_open_spans
+from detent.kernels.vectors import dot
+from detent.servo.constants import LEVER, SAME
+from detent.servo.contact.columns import (
+    begin_columns,
+    clear_row,
+    column_shift,
+    columns,
+    same_columns,
+)
 from detent.servo.contact.joint_limits import joint_limit_rows
 from detent.servo.contact.seams import is_seam
 from detent.servo.parameters import RIGID
 from detent.servo.structs import Motion, Rows, Scene
-from detent.servo.world.axes import Vector, add_point_row, forget_round_off
+from detent.servo.world.axes import Vector, add_point_row
 
 
 @kernel
-def rank_contacts(sc: Scene, rows: Rows, room: int) -> int:
-    """When the contacts do not fit: the tool's own first, then the deepest."""
-    kept = 0
+def last_kept(sc: Scene, rows: Rows, room: int) -> tuple[float, int]:
+    """When the contacts do not fit: the key of the last that is kept, and how many have just that.
+
+    A heap of the smallest keys so far, the largest of them on top. The order of the contacts is
+    left as it is, so that those of a pair stay together.
+    """
+    heap = rows.heap
     for c in range(sc.ncon[0]):
-        key = contact_key(sc, c)
-        if kept == room and key >= contact_key(sc, rows.order[kept - 1]):
-            continue
-        slot = kept if kept < room else room - 1
-        while slot > 0 and contact_key(sc, rows.order[slot - 1]) > key:
-            rows.order[slot] = rows.order[slot - 1]
-            slot -= 1
-        rows.order[slot] = c
-        kept = min(kept + 1, room)
-    return kept
+        key = contact_key(sc, rows, c)
+        if c < room:  # up from the end
+            i = c
+            while i > 0 and heap[(i - 1) // 2] < key:
+                heap[i] = heap[(i - 1) // 2]
+                i = (i - 1) // 2
+            heap[i] = key
+        elif room > 0 and key < heap[0]:  # down from the top
+            i = 0
+            while 2 * i + 1 < room:
+                child = 2 * i + 1
+                if child + 1 < room and heap[child + 1] > heap[child]:
+                    child += 1
+                if heap[child] <= key:
+                    break
+                heap[i] = heap[child]
+                i = child
+            heap[i] = key
+    if room == 0:
+        return -math.inf, 0
+    equal = 0
+    for i in range(room):
+        if heap[i] == heap[0]:
+            equal += 1
+    return heap[0], equal
 
 
 @kernel
-def contact_key(sc: Scene, c: int) -> float:
-    """Sorts contacts: smaller is more important."""
+def contact_key(sc: Scene, rows: Rows, c: int) -> float:
+    """Sorts contacts: smaller is more important. The tool's group of the last tick, the deepest."""
     g1, g2 = sc.contact["geom"][c, 0], sc.contact["geom"][c, 1]
     key = sc.contact["dist"][c]
     if g1 < 0 or g2 < 0:
         return key
-    tree1, tree2 = sc.body_tree[sc.geom_body[g1]], sc.body_tree[sc.geom_body[g2]]
-    if tree1 == sc.tool_tree or tree2 == sc.tool_tree:
-        key -= 1e6
+    tool = group_root(rows.parent, sc.tool_tree)
+    for geom in (g1, g2):
+        tree = sc.body_tree[sc.geom_body[geom]]
+        if tree >= 0 and group_root(rows.parent, tree) == tool:
+            return key - 1e6
     return key
 
 
@@ -61,24 +90,35 @@ def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
         rows.normal[r, k] = sc.contact["frame"][c, k]
         rows.point[r, k] = sc.contact["pos"][c, k]
     rows.separation[r] = sc.contact["dist"][c]
-    for j in range(sc.nv):
-        rows.jac[r, j] = 0.0
+    begin_columns(sc, rows, r)
     add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])
 
 
 @kernel
 def add_relative_row(sc: Scene, rows: Rows, r: int, direction: Vector, out: np.ndarray) -> None:
-    """out += directionᵀ(J₂ − J₁) at the contact of row r."""
+    """out += directionᵀ(J₂ − J₁) at the contact of row r, in the columns of that row."""
     for side in range(2):
         if rows.body[r, side] >= 0:
             sign = 1.0 if side == 1 else -1.0
-            add_point_row(sc, rows.body[r, side], rows.point[r], direction, sign, out)
+            shift = column_shift(sc, rows, r, rows.tree[r, side])
+            add_point_row(sc, rows.body[r, side], rows.point[r], direction, sign, shift, out)
 
 
 @kernel
-def add_normal_row(sc: Scene, rows: Rows, r: int, side: int, sign: float) -> None:
-    """rows.jac[r] += sign · nᵀ J of the body on that side."""
-    add_point_row(sc, rows.body[r, side], rows.point[r], rows.normal[r], sign, rows.jac[r])
+def add_normal_row(sc: Scene, rows: Rows, r: int, side: int, sign: float, out: np.ndarray) -> None:
+    """out += sign · nᵀ J of the body on that side, in the columns of row r."""
+    shift = column_shift(sc, rows, r, rows.tree[r, side])
+    add_point_row(sc, rows.body[r, side], rows.point[r], rows.normal[r], sign, shift, out)
+
+
+@kernel
+def forget_row(rows: Rows, r: int) -> None:
+    """Clear a row that moves nothing: what is left is round-off."""
+    most = 0.0
+    for c in range(columns(rows, r)):
+        most = max(most, abs(rows.jac[r, c]))
+    if most <= LEVER:
+        clear_row(rows.jac, r, columns(rows, r))
 
 
 @kernel
@@ -91,14 +131,20 @@ def pair_property(sc: Scene, geom1: int, geom2: int, column: int, world: float) 
 
 
 @kernel
-def is_copy(rows: Rows, r: int, nv: int) -> bool:
-    """Whether an earlier row is the same constraint (the z-copies of a planar contact)."""
-    for i in range(r):
+def is_copy(rows: Rows, r: int) -> bool:
+    """Whether an earlier row is the same constraint (the z-copies of a planar contact).
+
+    Only one of the same pair of geoms: MuJoCo reports these one after the other.
+    """
+    for back in range(r):
+        i = r - 1 - back
+        if rows.geom[i, 0] != rows.geom[r, 0] or rows.geom[i, 1] != rows.geom[r, 1]:
+            break
         if abs(rows.separation[i] - rows.separation[r]) > SAME:
             continue
         same = True
-        for j in range(nv):
-            if abs(rows.jac[i, j] - rows.jac[r, j]) > SAME:
+        for c in range(columns(rows, r)):
+            if abs(rows.jac[i, c] - rows.jac[r, c]) > SAME:
                 same = False
                 break
         if same:
@@ -111,21 +157,25 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
     """All contacts of the world as rows; copies and seams are left out."""
     room = rows.jac.shape[0] - joint_limit_rows(sc)
     found = sc.ncon[0]
-    ranked = found > room
-    if ranked:
-        found = rank_contacts(sc, rows, room)
-    rows.dropped[0] = sc.ncon[0] - found
+    most, equal = math.inf, 0
+    if found > room:
+        most, equal = last_kept(sc, rows, room)
+    rows.dropped[0] = max(found - room, 0)
     r = 0
-    for i in range(found):
-        c = rows.order[i] if ranked else i
+    for c in range(found):
+        if found > room:
+            key = contact_key(sc, rows, c)
+            if key > most or (key == most and equal == 0):
+                continue
+            equal -= int(key == most)
         g1, g2 = sc.contact["geom"][c, 0], sc.contact["geom"][c, 1]
         if g1 < 0 or g2 < 0 or (sc.contact["dist"][c] > 0.0 and p["contact_mode"][0] != RIGID):
             continue
         if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
             continue
         write_contact_row(sc, rows, c, r)
-        forget_round_off(rows.jac[r])
-        if is_copy(rows, r, sc.nv) or is_seam(sc, rows, r):
+        forget_row(rows, r)
+        if is_copy(rows, r) or is_seam(sc, rows, r):
             continue
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
         rows.damping[r] = pair_property(sc, g1, g2, 1, p["damping"][0])
@@ -136,35 +186,56 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
 
 
 @kernel
-def yield_to_closures(mo: Motion, rows: Rows, r: int, nv: int) -> None:
+def note_lost(rows: Rows) -> None:
+    """Remember how many contacts and limits found no room since the start."""
+    if rows.dropped[0] > 0:
+        rows.lost[0] += 1.0
+        rows.lost[1] = max(rows.lost[1], rows.dropped[0])
+        rows.lost[2] += rows.dropped[0]
+
+
+@kernel
+def yield_to_closures(mo: Motion, rows: Rows, r: int) -> None:
     """Project a whitened row on the closures of loops; clear a row that they resist alone.
 
     What would be left of it is their drift, and dividing by that would move the linkage by
     anything. The contact keeps its force, which the loop balances.
     """
-    before = dot(rows.white[r], rows.white[r], nv)
-    taken = project_on_closures(mo.inertia, rows.white[r])
+    n = columns(rows, r)
+    before = dot(rows.white[r], rows.white[r], n)
+    taken = project_spans(mo.inertia, rows.span[r], 2, rows.white[r])
     if before - taken < DEPENDENT * DEPENDENT * before:
-        clear_vector(rows.white[r])
-        clear_vector(rows.jac[r])
+        clear_row(rows.white, r, n)
+        clear_row(rows.jac, r, n)
         rows.velocity[r] = 0.0
 
 
 @kernel
 def respond(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
-    """Velocities of the rows, and the rows whitened; gains of the limits."""
+    """Velocities of the rows, and the rows whitened; gains of the limits.
+
+    Rows with the same columns mostly follow each other, and are whitened together.
+    """
+    first, jac, white, span = 0, rows.jac, rows.white, rows.span
     for r in range(rows.count[0]):
-        v = 0.0
-        for j in range(sc.nv):
-            v += rows.jac[r, j] * sc.qvel[j]
-            rows.white[r, j] = rows.jac[r, j]
+        v, column = 0.0, 0
+        for part in range(2):
+            shift = span[r, part, 0] - column
+            for c in range(column, column + span[r, part, 1]):
+                v += jac[r, c] * sc.qvel[c + shift]
+                white[r, c] = jac[r, c]
+            column += span[r, part, 1]
         rows.velocity[r] = v
-    whiten_open_rows(mo.inertia, rows.count[0], rows.white)
+        if not same_columns(rows, first, r):
+            whiten_open_spans(mo.inertia, span[first], 2, first, r, white)
+            first = r
+    if rows.count[0] > 0:
+        whiten_open_spans(mo.inertia, span[first], 2, first, rows.count[0], white)
     for r in range(rows.count[0]):
         if mo.inertia.closed[0] > 0:
-            yield_to_closures(mo, rows, r, sc.nv)
+            yield_to_closures(mo, rows, r)
         if rows.stiffness[r] < 0.0:
-            mobility = dot(rows.white[r], rows.white[r], sc.nv)
+            mobility = dot(rows.white[r], rows.white[r], columns(rows, r))
             mass = 1.0 / mobility if mobility > 0.0 else 0.0  # none: loops hold that joint
             omega = min(p["joint_limit_frequency"][0], 0.25 / p["step"][0])
             rows.stiffness[r] = omega * omega * mass

@@ -19,10 +19,12 @@ from detent.kernels.friction import (
     reset_integrator,
     stick_damping,
 )
-from detent.kernels.inertia import whiten_rows
 from detent.kernels.jit import kernel
+from detent.kernels.spans import project_spans, whiten_open_spans
 from detent.kernels.vectors import clear_vector, dot
 from detent.local.records import ACTIVE
+from detent.servo.contact.columns import clear_row, columns, same_columns
+from detent.servo.contact.groups import row_group
 from detent.servo.contact.rows import add_relative_row
 from detent.servo.structs import Motion, Rows, Scene, Servo
 from detent.servo.world.axes import add_wrench
@@ -129,12 +131,13 @@ def held_mobility(mo: Motion, point: np.ndarray, r: int, t: Vector) -> float:
 
 
 @kernel
-def rubbing_load(sc: Scene, mo: Motion, rows: Rows, count: int) -> float:
-    """Σ f_n G_tt along the sliding: what bonds put on the bodies, per stiffness over f_n.
+def find_load(sc: Scene, mo: Motion, rows: Rows, count: int) -> None:
+    """Σ f_n G_tt along the sliding: what bonds put on a group's bodies, per stiffness over f_n.
 
     Most contacts are those of the held body, whose mobility is known.
     """
-    load, others, body = 0.0, 0, rows.body
+    load, others, body = rows.group_load, 0, rows.body
+    clear_vector(load)
     tangent, pressing, slide, held = rows.tangent, rows.pressing, rows.slide, sc.held_body
     for i in range(count):
         r = rows.rubbing[i]
@@ -142,20 +145,35 @@ def rubbing_load(sc: Scene, mo: Motion, rows: Rows, count: int) -> float:
         direction, size = sliding_direction(rows, r, v)
         pressed = rows.force[r] / size
         if min(body[r, 0], body[r, 1]) < 0 and max(body[r, 0], body[r, 1]) == held:
-            load += pressed * held_mobility(mo, rows.point, r, direction)
+            load[row_group(rows, r)] += pressed * held_mobility(mo, rows.point, r, direction)
             continue
-        clear_vector(tangent[others])
+        clear_row(tangent, others, columns(rows, r))
         add_relative_row(sc, rows, r, direction, tangent[others])
-        pressing[others] = pressed
+        pressing[others], rows.tangent_row[others] = pressed, r
         others += 1
-    whiten_rows(mo.inertia, others, tangent)
+    whiten_tangents(mo, rows, others)
     for i in range(others):
-        load += pressing[i] * dot(tangent[i], tangent[i], sc.nv)
-    return load
+        r = rows.tangent_row[i]
+        load[row_group(rows, r)] += pressing[i] * dot(tangent[i], tangent[i], columns(rows, r))
 
 
 @kernel
-def rub_contacts(rows: Rows, count: int, load: float, p: np.ndarray) -> None:
+def whiten_tangents(mo: Motion, rows: Rows, count: int) -> None:
+    """Whiten those that follow each other and have the same columns together."""
+    first, row = 0, rows.tangent_row
+    for i in range(1, count + 1):
+        if i < count and same_columns(rows, row[first], row[i]):
+            continue
+        span = rows.span[row[first]]
+        whiten_open_spans(mo.inertia, span, 2, first, i, rows.tangent)
+        if mo.inertia.closed[0] > 0:
+            for k in range(first, i):
+                project_spans(mo.inertia, span, 2, rows.tangent[k])
+        first = i
+
+
+@kernel
+def rub_contacts(rows: Rows, count: int, p: np.ndarray) -> None:
     """rows.rub = the friction forces of the contacts on their second bodies."""
     law, literal, step = p["friction"][0], p["friction_literal"][0], p["step"][0]
     static, breakaway = p["friction_static"][0], p["friction_breakaway"][0]
@@ -165,9 +183,16 @@ def rub_contacts(rows: Rows, count: int, load: float, p: np.ndarray) -> None:
     rubbing, memory, out = rows.rubbing, rows.memory, rows.rub
     default, most = law == RESET_INTEGRATOR and literal == SYMMETRIC, most_friction(law, 1.0, ratio)
     travel, share, last, m = 0.0, 0.0, -1.0, MEMORY_FRICTION
+    load, group = 0.0, -1
     for i in range(count):
         r = rubbing[i]
         mu, f = friction[r], force[r]
+        if row_group(rows, r) != group:
+            group, last = row_group(rows, r), -1.0
+            load = rows.group_load[group]
+        if load <= 0.0:  # loops hold all
+            let_go(rows, r)
+            continue
         if mu != last:  # mostly all contacts have one
             last, (travel, free) = mu, bond_travel(law, load, step, mu, ratio * mu, breakaway)
             if not free and law != CLASSICAL:  # which has no bond
@@ -213,7 +238,7 @@ def add_rubbing(sc: Scene, rows: Rows, count: int, side: int, out: np.ndarray) -
             continue
         if bodies[r, side] != body:
             if body >= 0:
-                add_wrench(sc, body, (mx, my, mz), (x, y, z), out)
+                add_wrench(sc, body, (mx, my, mz), (x, y, z), 0, out)
             body = bodies[r, side]
             root = sc.body_root[body]
             mx, my, mz, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -223,23 +248,23 @@ def add_rubbing(sc: Scene, rows: Rows, count: int, side: int, out: np.ndarray) -
         mx, my, mz = mx + ry * fz - rz * fy, my + rz * fx - rx * fz, mz + rx * fy - ry * fx
         x, y, z = x + fx, y + fy, z + fz
     if body >= 0:
-        add_wrench(sc, body, (mx, my, mz), (x, y, z), out)
+        add_wrench(sc, body, (mx, my, mz), (x, y, z), 0, out)
 
 
 @kernel
 def rub(s: Servo) -> None:
     """Stage: friction forces of all resting contacts into mo.penalty.
 
-    The gains of the bond are bounded by what the step can hold, with the load of all contacts:
-    each is as stiff as its normal force says.
+    The gains of the bond are bounded by what the step can hold, with the load of all contacts
+    of a group: each is as stiff as its normal force says.
     """
     sc, mo, rows = s.scene, s.motion, s.rows
     count = find_rubbing(sc, rows, s.local.counts[ACTIVE] != 0)
-    load = rubbing_load(sc, mo, rows, count)
-    if load <= 0.0 or s.parameters["friction_kinetic"][0] <= 0.0:  # loops hold all, or it is ice
+    if s.parameters["friction_kinetic"][0] <= 0.0:  # it is ice
         for i in range(count):
             let_go(rows, rows.rubbing[i])
         return
-    rub_contacts(rows, count, load, s.parameters)
+    find_load(sc, mo, rows, count)
+    rub_contacts(rows, count, s.parameters)
     for side in range(2):
         add_rubbing(sc, rows, count, side, mo.penalty)

@@ -74,7 +74,7 @@ def limit(s: Servo) -> None:
     impulses_only = p["collisions_only"][0]
     tool_part(sc, mo, impulses_only)
     part, other = mo.part, mo.other
-    map_to_hand(mo, de, mo.scratch, part)
+    map_to_hand(sc, mo, de, mo.scratch, part)
     for i in range(6):
         other[i] = 0.0 if impulses_only != 0 else de.environment[i] - part[i]
     share = share_within(other, part, p["limit"][0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from detent.kernels.inertia import whiten_rows
+from detent.kernels.inertia import project_on_closures, whiten_block_rows
 from detent.kernels.jit import kernel
 from detent.kernels.so3 import rotate
 from detent.servo.structs import Motion, Scene
@@ -31,7 +31,10 @@ def update_hand_point(sc: Scene, mo: Motion) -> None:
             mo.jac_white[i, j] = mo.jac[i, j]
             twist += mo.jac[i, j] * sc.qvel[j]
         mo.twist[i] = twist
-    whiten_rows(mo.inertia, 6, mo.jac_white)
+    whiten_block_rows(mo.inertia, 0, 6, sc.tool_first, sc.tool_end, 0, mo.jac_white)
+    if mo.inertia.closed[0] > 0:
+        for i in range(6):
+            project_on_closures(mo.inertia, mo.jac_white[i])
     for i in range(6):
         for k in range(i + 1):
             total = 0.0

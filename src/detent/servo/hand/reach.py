@@ -7,7 +7,7 @@ import numpy as np
 from detent.kernels.inertia import whiten
 from detent.kernels.jit import kernel
 from detent.kernels.mapping import map_torques
-from detent.kernels.vectors import clear_vector, copy_vector, dot
+from detent.kernels.vectors import clear_vector, copy_vector
 from detent.servo.structs import GRAVITY, Device, Motion, Scene, Servo
 from detent.servo.world.weight import weight_torque
 
@@ -15,8 +15,8 @@ from detent.servo.world.weight import weight_torque
 @kernel
 def external_torques(sc: Scene, mo: Motion) -> None:
     """T_ext on the tool: contacts, limits, passive, actuators and weight, not the hand."""
-    for j in range(sc.nv):
-        mo.external[j] = 0.0
+    clear_vector(mo.external)
+    for j in range(sc.tool_first, sc.tool_end):
         if sc.in_tool[sc.dof_tree[j]] != 0:
             mo.external[j] = mo.penalty[j] + mo.impulsive[j] + sc.passive[j] + sc.actuator[j]
             if sc.features[GRAVITY] != 0:
@@ -24,7 +24,7 @@ def external_torques(sc: Scene, mo: Motion) -> None:
 
 
 @kernel
-def map_to_hand(mo: Motion, de: Device, torque: np.ndarray, out: np.ndarray) -> None:
+def map_to_hand(sc: Scene, mo: Motion, de: Device, torque: np.ndarray, out: np.ndarray) -> None:
     r"""The wrench at the hand that stands for torques on the tool, in the device's subspace.
 
     .. math:: F_{env} = J_h^{\#T} T_{ext}
@@ -32,11 +32,14 @@ def map_to_hand(mo: Motion, de: Device, torque: np.ndarray, out: np.ndarray) -> 
     TH 5.2-5.12: the weighted inverse of `mapping`, of any rank; the dynamically consistent
     inverse where the tool is redundant.
     """
-    n = de.dimension[0]
-    copy_vector(torque, mo.white)
-    whiten(mo.inertia, mo.white)
+    n, white = de.dimension[0], mo.white
+    copy_vector(torque, white)
+    whiten(mo.inertia, white)
     for i in range(n):
-        mo.pushed[i] = dot(mo.jac_white[de.axes[i]], mo.white, mo.inertia.nv)
+        axis, total = de.axes[i], 0.0
+        for j in range(sc.tool_first, sc.tool_end):
+            total += mo.jac_white[axis, j] * white[j]
+        mo.pushed[i] = total
     map_torques(n, mo.rank[0], mo.mapping, mo.pushed, mo.mapped)
     clear_vector(out)
     for i in range(n):
@@ -47,5 +50,5 @@ def map_to_hand(mo: Motion, de: Device, torque: np.ndarray, out: np.ndarray) -> 
 def reach(s: Servo) -> None:
     """Stage: the environment's wrench at the hand."""
     external_torques(s.scene, s.motion)
-    map_to_hand(s.motion, s.device, s.motion.external, s.device.environment)
+    map_to_hand(s.scene, s.motion, s.device, s.motion.external, s.device.environment)
     copy_vector(s.device.environment, s.device.felt)

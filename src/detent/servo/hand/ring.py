@@ -38,7 +38,7 @@ def ring(s: Servo) -> None:
         return
     step = p["step"][0]
     tool_part(s.scene, mo, 1)
-    map_to_hand(mo, de, mo.scratch, impulse)
+    map_to_hand(s.scene, mo, de, mo.scratch, impulse)
     for i in range(6):
         de.felt[i] -= impulse[i]
         impulse[i] *= step

@@ -9,18 +9,18 @@ import numpy as np
 from detent.kernels.constants import CREEP, MOST_DAMPING, MOST_STIFFNESS
 from detent.kernels.jit import kernel
 from detent.kernels.local import struck_restitution
-from detent.kernels.vectors import clear_vector, copy_vector, dot
+from detent.kernels.vectors import copy_vector
 from detent.local.records import AGE, ARRIVED, FRESH, LOADED, ROWS, TRUST, Local
+from detent.servo.contact.columns import begin_columns, row_product
 from detent.servo.contact.groups import classify_groups, row_group
 from detent.servo.contact.identity import keeps_memory
 from detent.servo.contact.joint_limits import gather_joint_limits
-from detent.servo.contact.rows import respond
+from detent.servo.contact.rows import add_normal_row, forget_row, note_lost, respond
 from detent.servo.local.merge import merge_update, present_separation
 from detent.servo.local.report import shared_mobility
 from detent.servo.loop.exchange import take
 from detent.servo.parameters import IMPULSE, PENALTY
 from detent.servo.structs import COLLIDING, TICKS, Motion, Rows, Scene, Servo
-from detent.servo.world.axes import add_point_row, forget_round_off
 from detent.servo.world.sense import (
     update_dynamics,
     update_physics,
@@ -55,12 +55,12 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
         rows.point[r, k] = sc.xpos[link, k] + (
             turn[3 * k] * at[0] + turn[3 * k + 1] * at[1] + turn[3 * k + 2] * at[2]
         )
-    clear_vector(rows.jac[r])
-    add_point_row(sc, link, rows.point[r], rows.normal[r], 1.0, rows.jac[r])
-    forget_round_off(rows.jac[r])
     rows.geom[r, 0], rows.geom[r, 1] = 0, 0
     rows.body[r, 0], rows.body[r, 1] = -1, link
     rows.tree[r, 0], rows.tree[r, 1] = -1, sc.body_tree[link]
+    begin_columns(sc, rows, r)
+    add_normal_row(sc, rows, r, 1, 1.0, rows.jac[r])
+    forget_row(rows, r)
     for k in range(3):
         rows.carry[r, k] = held["velocity"][i, k] if p["local_moving"][0] != 0 else 0.0
     rows.separation[r] = held["separation"][i]
@@ -101,13 +101,13 @@ def carry_rows(sc: Scene, mo: Motion, lo: Local, rows: Rows, p: np.ndarray) -> N
             mobility, behind = 0.0, 0.0  # of all that presses on the same object
             for q in range(lo.counts[ROWS]):
                 if lo.held["group"][lo.source[q]] == lo.held["group"][i]:
-                    mobility += dot(rows.white[r], rows.white[q], sc.nv)
+                    mobility += row_product(rows, rows.white, r, q)
                     behind += shared_mobility(lo, i, lo.source[q])
             mobility, behind = max(mobility, 0.0), max(behind, 0.0)
             rows.restitution[r] = struck_restitution(
                 rows.restitution[r], rows.velocity[r], rate, mobility, behind
             )
-            both = dot(rows.white[r], rows.white[r], sc.nv) + shared_mobility(lo, i, i)
+            both = row_product(rows, rows.white, r, r) + shared_mobility(lo, i, i)
             both = max(both, mobility + behind)
             rows.stiffness[r] = min(rows.stiffness[r], MOST_STIFFNESS / (step * step * both))
             rows.damping[r] = min(rows.damping[r], MOST_DAMPING / (step * both))
@@ -144,6 +144,7 @@ def sense_local(s: Servo) -> None:
     update_dynamics(s)
     gather_constraints(sc, lo, rows, p)
     gather_joint_limits(sc, rows, p)
+    note_lost(rows)
     respond(sc, mo, rows, p)
     carry_rows(sc, mo, lo, rows, p)
     mode = p["contact_mode"][0]

@@ -10,7 +10,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
 from detent.local.records import AGE, FRESH, STRUCK, TRUST, Local
 from detent.servo.hand.reach import map_to_hand
-from detent.servo.structs import Device, Motion, Servo
+from detent.servo.structs import Device, Motion, Scene, Servo
 
 
 @kernel
@@ -21,13 +21,13 @@ def note_change(lo: Local, mo: Motion) -> None:
 
 
 @kernel
-def let_go(lo: Local, mo: Motion, de: Device, slew: np.ndarray, p: np.ndarray) -> None:
+def let_go(sc: Scene, lo: Local, mo: Motion, de: Device, slew: np.ndarray, p: np.ndarray) -> None:
     """Shorten the residual by what the slew limits allow of it at the hand.
 
     It also fades as the constraints do when no update comes any more.
     """
     step, trust = p["step"][0], lo.times[TRUST]
-    map_to_hand(mo, de, lo.residual, lo.wrench)
+    map_to_hand(sc, mo, de, lo.residual, lo.wrench)
     share = math.inf
     for block in range(2):
         part = lo.wrench[3 * block : 3 * block + 3]
@@ -42,7 +42,7 @@ def let_go(lo: Local, mo: Motion, de: Device, slew: np.ndarray, p: np.ndarray) -
 
 
 @kernel
-def measure_step(lo: Local, mo: Motion, de: Device) -> None:
+def measure_step(sc: Scene, lo: Local, mo: Motion, de: Device) -> None:
     """lo.step = by how much contact wrenches at the hand changed in the tick of an update.
 
     The last tick's torques count at this tick's pose: what a linkage that turns does to them is
@@ -53,7 +53,7 @@ def measure_step(lo: Local, mo: Motion, de: Device) -> None:
         return
     for j in range(lo.change.shape[0]):
         lo.change[j] = mo.penalty[j] - lo.kept[j]
-    map_to_hand(mo, de, lo.change, lo.wrench)
+    map_to_hand(sc, mo, de, lo.change, lo.wrench)
     for block in range(2):
         part = lo.wrench[3 * block : 3 * block + 3]
         lo.step[block] = math.sqrt(dot(part, part, 3))
@@ -77,8 +77,8 @@ def smooth(s: Servo) -> None:
         note_change(lo, mo)
     lo.counts[STRUCK] = int(s.rows.struck[0] > 0)
     if largest(lo.residual) > 0.0:
-        let_go(lo, mo, s.device, slew, p)
+        let_go(s.scene, lo, mo, s.device, slew, p)
         for j in range(lo.residual.shape[0]):
             mo.penalty[j] += lo.residual[j]
-    measure_step(lo, mo, s.device)
+    measure_step(s.scene, lo, mo, s.device)
     copy_vector(mo.penalty, lo.kept)  # before the device's limits: they are no change by an update

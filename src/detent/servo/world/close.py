@@ -63,7 +63,7 @@ def write_tie(sc: Scene, cl: Closures, i: int) -> None:
         )  # fmt: skip
         for k in range(cl.first[i + 1] - first):
             if k < 3:
-                add_point_row(sc, body, cl.place[side], sc.axes[k], sign, cl.W[first + k])
+                add_point_row(sc, body, cl.place[side], sc.axes[k], sign, 0, cl.W[first + k])
             else:
                 add_turn_row(sc, body, k - 3, sign, cl.W[first + k])
             cl.wanted[first + k] += sign * dot(jac[k], sc.qvel, sc.nv)
@@ -108,10 +108,10 @@ def write_gear(sc: Scene, cl: Closures, i: int) -> None:
     r, first, second = cl.first[i], cl.tendon[i, 0], cl.tendon[i, 1]
     value, slope, curve = coupled_motion(sc, cl, i)
     cl.h[r] = sc.tendon_length[first] - cl.reference[i, 0] - value
-    add_tendon_row(sc, first, 1.0, cl.W[r])
+    add_tendon_row(sc, first, 1.0, 0, cl.W[r])
     if second >= 0:
         speed = sc.tendon_velocity[second]
-        add_tendon_row(sc, second, -slope, cl.W[r])
+        add_tendon_row(sc, second, -slope, 0, cl.W[r])
         cl.wanted[r] = -curve * speed * speed
 
 

@@ -62,7 +62,7 @@ def rub_tendons(sc: Scene, mo: Motion, step: float) -> None:
         if most == 0.0:
             continue
         clear_vector(row[0])
-        add_tendon_row(sc, i, 1.0, row[0])
+        add_tendon_row(sc, i, 1.0, 0, row[0])
         copy_vector(row[0], row[1])
         whiten_open_rows(mo.inertia, 1, row[1:2])
         mobility = dot(row[1], row[1], sc.nv)

@@ -114,9 +114,10 @@ def hold_back(s: Servo) -> None:
     call_stage(s.stages[places.PROJECT], s)
     copy_vector(s.motion.after, s.scene.qvel)
     s.rows.constrained[0] = 0
-    for r in range(s.rows.count[0]):
+    for h in range(s.rows.hits[0]):
+        r = s.rows.hit_row[h]
         first, second = s.rows.tree[r, 0], s.rows.tree[r, 1]
         tool = s.scene.in_tool
         held = (first >= 0 and tool[first] != 0) or (second >= 0 and tool[second] != 0)
-        if held and s.rows.hit_impulse[r] > 0.0:
+        if held and s.rows.hit_impulse[h] > 0.0:
             s.rows.constrained[0] = 1

@@ -11,6 +11,7 @@ import numpy as np
 from detent.kernels.keep import keep_alive
 from detent.servo.constants import FEW_PAIRS, RIGID_GAP, STICK_HINGE, STICK_SLIDE
 from detent.servo.structs import Scene
+from detent.servo.world.spans import load_places, tree_spans
 from detent.servo.world.start import ToolStart, spans
 from detent.servo.world.statics import static_bounds, static_neighbours
 from detent.world.bridge import contact_views
@@ -101,6 +102,7 @@ def _features(model: mujoco.MjModel, singular_nowhere: bool) -> np.ndarray:
 
 def _bodies(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
     """Kinematics and inertia."""
+    spans = tree_spans(model)
     return dict(
         qpos=data.qpos,
         qvel=data.qvel,
@@ -117,6 +119,8 @@ def _bodies(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
         body_last_dof=last_dofs(model),
         body_root=model.body_rootid,
         dof_tree=model.dof_treeid,
+        tree_span=spans,
+        tree_load=load_places(spans),
         body_tree=model.body_treeid,
         body_mass=model.body_mass,
         body_inertia=model.body_inertia,

@@ -10,7 +10,7 @@ from detent.servo import places
 from detent.servo.contact.groups import classify_groups
 from detent.servo.contact.identity import keeps_memory, recall
 from detent.servo.contact.joint_limits import gather_joint_limits
-from detent.servo.contact.rows import gather_contacts, respond
+from detent.servo.contact.rows import gather_contacts, note_lost, respond
 from detent.servo.structs import (
     ACTUATORS,
     GRAVITY,
@@ -101,6 +101,7 @@ def sense(s: Servo) -> None:
     update_dynamics(s)
     gather_contacts(s.scene, s.motion, s.rows, p)
     gather_joint_limits(s.scene, s.rows, p)
+    note_lost(s.rows)
     if keeps_memory(p):
         recall(s.scene, s.rows)
     respond(s.scene, s.motion, s.rows, p)

@@ -1,0 +1,157 @@
+"""Rows and vectors over some of the degrees of freedom only.
+
+A contact moves one tree or two. Its row has columns for the dofs of these alone: *spans*
+(first dof, how many), side by side in ascending order. Inertia couples no two spans, as a span is
+a whole tree, or all trees that loops tie together: so everything here costs what the spans hold,
+however much else there is. A world of one tree has one span, which is all of it.
+"""
+
+from __future__ import annotations
+
+from detent.kernels.inertia import Inertia, whiten_block_rows
+from detent.kernels.jit import kernel
+from detent.kernels.linalg import Floats, Indices
+
+
+@kernel
+def spans_size(spans: Indices, count: int) -> int:
+    """How many columns the first *count* spans have."""
+    total = 0
+    for b in range(count):
+        total += spans[b, 1]
+    return total
+
+
+@kernel
+def spans_dot(spans: Indices, count: int, row: Floats, x: Floats) -> float:
+    """A row over spans times a vector over all dofs."""
+    total, column = 0.0, 0
+    for b in range(count):
+        shift = spans[b, 0] - column
+        for c in range(column, column + spans[b, 1]):
+            total += row[c] * x[c + shift]
+        column += spans[b, 1]
+    return total
+
+
+@kernel
+def add_spans(spans: Indices, count: int, row: Floats, factor: float, out: Floats) -> None:
+    """out += factor · a row over spans; ``out`` is over all dofs."""
+    column = 0
+    for b in range(count):
+        shift = spans[b, 0] - column
+        for c in range(column, column + spans[b, 1]):
+            out[c + shift] += row[c] * factor
+        column += spans[b, 1]
+
+
+@kernel
+def take_spans(spans: Indices, count: int, x: Floats, out: Floats) -> None:
+    """The columns of a vector over all dofs that lie in the spans."""
+    column = 0
+    for b in range(count):
+        shift = spans[b, 0] - column
+        for c in range(column, column + spans[b, 1]):
+            out[c] = x[c + shift]
+        column += spans[b, 1]
+
+
+@kernel
+def put_spans(spans: Indices, count: int, x: Floats, out: Floats) -> None:
+    """The reverse: into a vector over all dofs, which keeps what lies outside."""
+    column = 0
+    for b in range(count):
+        shift = spans[b, 0] - column
+        for c in range(column, column + spans[b, 1]):
+            out[c + shift] = x[c]
+        column += spans[b, 1]
+
+
+@kernel
+def whiten_open_spans(
+    inertia: Inertia, spans: Indices, count: int, start: int, end: int, N: Floats
+) -> None:
+    """`whiten_open` of the rows *start* to *end* of ``N``, which all have the same spans."""
+    column = 0
+    for b in range(count):
+        first, size = spans[b, 0], spans[b, 1]
+        whiten_block_rows(inertia, start, end, first, first + size, first - column, N)
+        column += size
+
+
+@kernel
+def project_spans(inertia: Inertia, spans: Indices, count: int, x: Floats) -> float:
+    """`project_on_closures` of a whitened row over spans; how much was taken."""
+    taken = 0.0
+    for i in range(inertia.closed[0]):
+        s = spans_dot(spans, count, x, inertia.Q[i])
+        column = 0
+        for b in range(count):
+            shift = spans[b, 0] - column
+            for c in range(column, column + spans[b, 1]):
+                x[c] -= s * inertia.Q[i, c + shift]
+            column += spans[b, 1]
+        taken += s * s
+    return taken
+
+
+@kernel
+def whiten_spans(inertia: Inertia, spans: Indices, count: int, m: int, N: Floats) -> None:
+    """`whiten` of the first m rows of ``N``, which all have the same spans."""
+    whiten_open_spans(inertia, spans, count, 0, m, N)
+    if inertia.closed[0] > 0:
+        for i in range(m):
+            project_spans(inertia, spans, count, N[i])
+
+
+@kernel
+def whiten_velocity_spans(inertia: Inertia, spans: Indices, count: int, x: Floats) -> None:
+    """`whiten_velocity` of a vector over spans."""
+    rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
+    column = 0
+    for b in range(count):
+        first, size = spans[b, 0], spans[b, 1]
+        shift = first - column
+        for k in range(first + size - 1, first - 1, -1):
+            s = x[k - shift]
+            for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
+                s += LD[a] * x[colind[a] - shift]
+            x[k - shift] = s / inertia.root[k]
+        column += size
+
+
+@kernel
+def unwhiten_spans(inertia: Inertia, spans: Indices, count: int, x: Floats) -> None:
+    """`unwhiten` of a vector over spans."""
+    rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
+    column = 0
+    for b in range(count):
+        first, size = spans[b, 0], spans[b, 1]
+        shift = first - column
+        for k in range(first, first + size):
+            x[k - shift] *= inertia.root[k]
+        for k in range(first, first + size):
+            s = x[k - shift]
+            for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
+                s -= LD[a] * x[colind[a] - shift]
+            x[k - shift] = s
+        column += size
+
+
+@kernel
+def kinetic_energy_spans(
+    M: Floats, inertia: Inertia, spans: Indices, count: int, qd: Floats
+) -> float:
+    """`kinetic_energy` of what lies in the spans; ``qd`` is over all dofs."""
+    rownnz, rowadr, colind = inertia.rownnz, inertia.rowadr, inertia.colind
+    total = 0.0
+    for b in range(count):
+        for k in range(spans[b, 0], spans[b, 0] + spans[b, 1]):
+            if qd[k] == 0.0:
+                continue
+            diagonal = rowadr[k] + rownnz[k] - 1
+            s = 0.5 * M[diagonal] * qd[k]
+            for a in range(rowadr[k], diagonal):
+                s += M[a] * qd[colind[a]]
+            total += s * qd[k]
+    return total

@@ -1,0 +1,36 @@
+"""How many contacts and limits there is room for, from the scene."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from detent.kernels.constants import CONTACT_MEMORY
+from detent.servo.world.scene import count_limits
+from detent.servo.world.spans import row_width, tree_spans
+from detent.setup.constants import CONTACTS_PER_GEOM, LEAST_CONTACTS, LEAST_ROWS, MOST_MEMORY
+
+
+def row_capacity(model: mujoco.MjModel) -> int:
+    """Rows for all limits, and `CONTACTS_PER_GEOM` for every geom that moves and can touch.
+
+    At least `LEAST_ROWS`, and no more than fit `MOST_MEMORY`.
+    """
+    limits = count_limits(model)
+    wanted = limits + max(LEAST_CONTACTS, CONTACTS_PER_GEOM * moving_geoms(model))
+    most = MOST_MEMORY // row_size(model)
+    return max(LEAST_ROWS, limits + LEAST_CONTACTS, min(wanted, most))
+
+
+def moving_geoms(model: mujoco.MjModel) -> int:
+    """Geoms of trees that can touch anything."""
+    touches = (model.geom_contype | model.geom_conaffinity) != 0
+    touches[model.pair_geom1] = True
+    touches[model.pair_geom2] = True
+    return int(np.sum(touches & (model.body_treeid[model.geom_bodyid] >= 0)))
+
+
+def row_size(model: mujoco.MjModel) -> int:
+    """[bytes] A row, and twice what a collision needs for it: self-collisions may be split."""
+    width = row_width(tree_spans(model))
+    return 8 * (12 * width + 10 * model.nv + 2 * CONTACT_MEMORY + 128)
