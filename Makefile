@@ -3,7 +3,7 @@
 PYTHON ?= python3
 OUT    ?= results
 ARGS   ?=
-JOBS   ?= auto
+JOBS   ?= $(shell expr 1 + $$(nproc 2>/dev/null || echo 2))  # tests of the page wait more than they compute
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -35,16 +35,16 @@ quick: $(STAMP) compiled ## tests without browser, wall clock and what is long
 
 test-long: export DETENT_LONG = 1
 test-long: check system-packages scenes compiled bounds ## all tests, with the full counts of sweeps
-	$(PYTEST) -m "live or browser" $(ARGS) $(OR_NONE)
-	$(PARALLEL) -m "not live and not browser" $(ARGS) $(OR_NONE)
+	$(PYTEST) -m "live and not patient" $(ARGS) $(OR_NONE)
+	$(PARALLEL) -m "patient or not live" $(ARGS) $(OR_NONE)
 
 # What runs on the wall clock has the machine to itself.
 test-clock: $(STAMP) compiled
-	$(PYTEST) -m "(live or browser) and not long" $(ARGS) $(OR_NONE)
+	$(PYTEST) -m "live and not patient and not long" $(ARGS) $(OR_NONE)
 
 # The last run of `make test`, because its closing line counts most of the tests.
 test-rest: $(STAMP) compiled
-	$(PARALLEL) -m "not live and not browser and not long" $(ARGS) $(OR_NONE)
+	$(PARALLEL) -m "(patient or not live) and not long" $(ARGS) $(OR_NONE)
 
 bounds: $(STAMP) ## a few ticks of every stage, with each index checked
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(BOUNDS)

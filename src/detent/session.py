@@ -19,13 +19,13 @@ from detent.engines.host import Host
 from detent.engines.lockstep import Lockstep
 from detent.errors import ParameterError, TraceError
 from detent.hands import Guided, Hand
+from detent.kernels.constants import INTEGRATORS
 from detent.local.model import LocalModel
 from detent.local.pace import Pace
 from detent.mechanism import Mechanism
 from detent.record.trace import KeptWriter, Trace
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Live
-from detent.servo.parameters import INTEGRATORS
 from detent.setup.combinations import check_device, check_local, suited
 from detent.setup.constants import CHUNK
 from detent.setup.contact import check_material
@@ -55,7 +55,7 @@ class Session:
         outside: ``"hold"`` the tool by a spring in directions that the device cannot move in,
             or leave it ``"free"`` there.
         rate: [Hz] of the servo in lockstep.
-        integrator: ``"symplectic"`` (velocity first: passive for undamped springs) or
+        integrator: ``"velocity-first"`` (passive for undamped springs) or
             ``"held"`` (positions move as under a force that is held for the step, as a real
             device does: a sampled spring then gains energy).
         frozen: [s] for which inertia and directions of constraint are kept, as those of a local
@@ -76,7 +76,7 @@ class Session:
         force_path: ForcePath | None = None,
         outside: str = "hold",
         rate: float = 1000.0,
-        integrator: str = "symplectic",
+        integrator: str = "velocity-first",
         frozen: float = 0.0,
         baumgarte: Baumgarte | None = None,
         local: LocalModel | None = None,

@@ -12,13 +12,13 @@ from detent.devices import Inertial
 from detent.devices.adapters import Placed
 from detent.devices.port import SEQUENCE, STAMP, make_command, make_state
 from detent.devices.simulated import (
-    INTEGRATORS,
     Mass,
     held_response,
     make_mass,
     read_mass,
     write_mass,
 )
+from detent.kernels.constants import INTEGRATORS
 
 STEP = 1e-3  # [s]
 CASES = 20

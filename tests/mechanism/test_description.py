@@ -166,7 +166,7 @@ def test_springs_may_be_expressions_or_bodies() -> None:
 def test_only_an_admittance_couples_a_mechanism() -> None:
     from detent import FourChannel
 
-    with pytest.raises(ParameterError, match="an Admittance with a Mechanism"):
+    with pytest.raises(ParameterError, match="an Admittance, or another coupling that leads"):
         Session(point(), coupling=FourChannel())
 
 

@@ -169,3 +169,34 @@ def test_a_seam_is_one_whichever_geom_comes_first(corner: str, angle: float) -> 
         assert is_seam(sc, rows, 0) == first
         found.add(bool(first))
     assert False in found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_tree_of_neighbours_finds_what_a_search_of_all_finds(seed: int) -> None:
+    """A floor that carries a hundred boxes: which of them a point lies in."""
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(-0.9, 0.9, (100, 2))
+    boxes = "".join(
+        f'<geom type="box" size=".04 .03 .02" pos="{x} {y} .02" euler="0 0 {90 * (i % 2)}"/>'
+        for i, (x, y) in enumerate(places)
+    )
+    body = f'<body name="t" pos="0 0 1">{PLANAR}<geom size=".01"/></body>'
+    floor = '<geom type="box" size="1 1 .1" pos="0 0 -.1"/>'
+    sc = start(loose(World.from_string(scene(floor + boxes + body)))).servo.scene
+    first, end = sc.seam_start[0], sc.seam_start[1]
+    assert set(sc.seam_geom[first:end]) >= set(range(1, 101))
+    for point in np.c_[rng.uniform(-1, 1, (500, 2)), np.full(500, 0.01)]:
+        asked, found, i = 0, set(), first
+        while i < end:
+            inside = (sc.seam_bounds[i, :3] <= point).all() and (
+                sc.seam_bounds[i, 3:] >= point
+            ).all()
+            asked += 1
+            if inside and sc.seam_geom[i] >= 0:
+                found.add(int(sc.seam_geom[i]))
+            i = i + 1 if inside else sc.seam_skip[i]
+        low, high = sc.geom_bounds[1:101, :3], sc.geom_bounds[1:101, 3:]
+        assert found == {
+            1 + int(g) for g in np.flatnonzero(((low <= point) & (high >= point)).all(1))
+        }
+        assert asked < 60  # of 100 boxes and the knots above them

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from detent.checks import one_of
-from detent.coupling.base import Channels, Coupling
+from detent.coupling.base import Channels, Coupling, Following
 from detent.coupling.gains import six
 
 SPACES = ("task", "joint")
-INTEGRATORS = ("taylor", "runge-kutta")
+MECHANISM_INTEGRATORS = ("taylor", "runge-kutta")
 
 
 @dataclass(frozen=True)
@@ -41,4 +41,15 @@ class Admittance(Coupling):
         for name in ("stiffness", "damping", "integral"):
             six(f"admittance {name}", getattr(self, name))
         one_of("space", self.space, SPACES)
-        one_of("integrator", self.integrator, INTEGRATORS)
+        one_of("integrator", self.integrator, MECHANISM_INTEGRATORS)
+
+    def following(self) -> Following:
+        """Its gains."""
+        return Following(
+            six("stiffness", self.stiffness),
+            six("integral", self.integral),
+            six("damping", self.damping),
+            self.space == "joint",
+            self.compensate,
+            MECHANISM_INTEGRATORS.index(self.integrator),
+        )

@@ -46,6 +46,18 @@ class Channels:
         p["leads"] = self.leads
 
 
+@dataclass(frozen=True)
+class Following:
+    """How a device follows a tool that leads: gains per unit of its inertia, of six axes."""
+
+    stiffness: np.ndarray  # (6,) [1/s²]
+    integral: np.ndarray  # (6,) [1/s³]
+    damping: np.ndarray  # (6,) [1/s]
+    joints: bool = False  # the axes are the display's joints
+    compensate: bool = True  # weight and inertia of what lies beyond the force sensor
+    integrator: int = 0  # of a mechanism: a place in MECHANISM_INTEGRATORS
+
+
 class Coupling:
     """Base of couplings. A new one is a file with a subclass, and a line in ``__init__``."""
 
@@ -56,4 +68,8 @@ class Coupling:
 
     def gains(self, inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Stiffness and damping of the six axes for these inertias; None without a spring."""
+        return None
+
+    def following(self) -> Following | None:
+        """How the device follows, where the tool leads."""
         return None

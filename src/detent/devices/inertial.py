@@ -11,8 +11,9 @@ from detent.checks import not_negative, one_of, positive, positives, vector
 from detent.devices.adapters import Adapter, Placed, behind_port
 from detent.devices.constants import MOST_DELAY
 from detent.devices.protocol import SUBSPACES
-from detent.devices.simulated import INTEGRATORS, held_response, make_mass, read_mass, write_mass
+from detent.devices.simulated import held_response, make_mass, read_mass, write_mass
 from detent.errors import ParameterError
+from detent.kernels.constants import INTEGRATORS
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,11 @@ import numpy as np
 
 from detent.devices.constants import MOST_DELAY
 from detent.devices.port import SEQUENCE, STAMP, Command, State
+from detent.kernels.constants import HELD, VELOCITY_FIRST
 from detent.kernels.jit import kernel
 from detent.kernels.so3 import integrate_quaternion, pose_error
 from detent.kernels.struct import Struct
 from detent.kernels.vectors import copy_vector, dot
-
-INTEGRATORS = ("velocity-first", "held")  # how it moves within a step
-VELOCITY_FIRST, HELD = range(2)
 
 
 class Mass(Struct):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+#: How a body moves within a step: velocity first, or as under a force that is held for it.
+INTEGRATORS = ("velocity-first", "held")
+VELOCITY_FIRST, HELD = range(2)
+
 # What a fixed step holds with margin, whatever is in contact: at 1 and 2 it would diverge.
 MOST_STIFFNESS = 0.25  # [-] K T²/m_eff
 MOST_DAMPING = 0.5  # [-] B T/m_eff

@@ -50,7 +50,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
 from detent.kernels.projection import LIMIT, SOLVED, project_onto_rows
 from detent.kernels.sliding import FrictionWork, contact_mobilities, turn_tangents, whiten_tangents
-from detent.kernels.vectors import clear_matrix, clear_vector, copy_vector, dot
+from detent.kernels.vectors import copy_first, dot
 
 COMPRESSION, _RESTITUTION, _CLEARANCE = 0, 1, 2
 
@@ -213,7 +213,7 @@ def _give_back(m: int, nv: int, restitution: Floats, work: FrictionWork) -> None
     N, bound = work.restitution.impact.N, work.restitution.bound
     p, q, u, v, W = work.p, work.q, work.u, work.v, work.W
     least, most = least_and_most(restitution, m)
-    copy_vector(u, v)
+    copy_first(nv, u, v)
     for i in range(m):
         q[i, 0] = least * p[i, 0]
         W[i, 0], W[i, 1], W[i, 2] = 1.0, 0.0, 0.0  # friction will not change the normal part
@@ -231,11 +231,12 @@ def _aim(phase: int, m: int, nv: int, restitution: Floats, work: FrictionWork) -
     """Set the bounds of the normal velocities for a phase; remember where it starts."""
     impact, bound = work.restitution.impact, work.restitution.bound
     if phase == COMPRESSION:
-        clear_vector(bound)
-        clear_matrix(work.p)
-        clear_matrix(work.q)
-        copy_vector(impact.u0, work.u)
-    copy_vector(work.u, impact.u)
+        for i in range(m):
+            bound[i] = 0.0
+            for j in range(3):
+                work.p[i, j], work.q[i, j] = 0.0, 0.0
+        copy_first(nv, impact.u0, work.u)
+    copy_first(nv, work.u, impact.u)
     if phase == _RESTITUTION:
         _give_back(m, nv, restitution, work)
     elif phase == _CLEARANCE:
@@ -322,7 +323,10 @@ def change_by_friction(
     turn_tangents(m, nv, work.T, turn)
     contact_mobilities(m, nv, work)
     status = SOLVED
+    _, most = least_and_most(restitution, m)
     for phase in range(3):
+        if phase == _RESTITUTION and most == 0.0:
+            continue  # a plastic collision gives nothing back
         _aim(phase, m, nv, restitution, work)
         now = p if phase == COMPRESSION else q
         status = max(status, project_normals(m, nv, limit, work, now))

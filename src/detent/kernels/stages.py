@@ -36,12 +36,14 @@ _PLAIN: dict[int, Callable[..., None]] = {}
 _STRUCTS: WeakValueDictionary[int, Struct] = WeakValueDictionary()  # by address, without a compiler
 _TAKES: dict[int, set[StructType]] = {}  # what the stage at an address was compiled for
 _WRAPPED: dict[int, int] = {}  # the same stage, as C calls it
+_FOUND: dict[tuple[Any, StructType], int] = {}  # what was compiled or loaded in this process
 
 
 def stage_address(function: Any, struct: Struct) -> int:
     """Compile *function* (or load it from the cache) for this struct; its address."""
     if JIT_ENABLED:
-        address = _compiled(function, struct.numba_type)
+        found = (function, struct.numba_type)
+        address = _FOUND.get(found) or _FOUND.setdefault(found, _compiled(*found))
     else:
         address = id(function)
         _PLAIN[address] = function
@@ -83,6 +85,11 @@ def put_stage(table: np.ndarray, place: int, function: Any, struct: Struct, take
     table.flags.writeable = True
     table[place] = address
     table.flags.writeable = False
+
+
+def is_ready(function: Any, struct: Struct) -> bool:
+    """Whether this process has that stage already."""
+    return not JIT_ENABLED or (function, struct.numba_type) in _FOUND
 
 
 @intrinsic

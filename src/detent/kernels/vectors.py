@@ -21,6 +21,13 @@ def copy_vector(source: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel
+def copy_first(n: int, source: np.ndarray, out: np.ndarray) -> None:
+    """The first n elements of out = those of source."""
+    for i in range(n):
+        out[i] = source[i]
+
+
+@kernel
 def clear_vector(out: np.ndarray) -> None:
     """out = 0."""
     for i in range(out.shape[0]):

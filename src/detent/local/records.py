@@ -32,7 +32,7 @@ NEAR = np.dtype([*_GEOMETRY, ("separation", "f8")])  # [m] negative inside
 CONSTRAINT = np.dtype([*_GEOMETRY, ("separation", "f8"), ("point", "f8", 3)])
 
 #: a local constraint in the servo
-HELD = np.dtype(
+KNOWN = np.dtype(
     [
         *_GEOMETRY,
         ("separation", "f8"),  # [m] of the proxy, deformed as it is
@@ -78,8 +78,8 @@ class Local(Struct):
     heads: np.ndarray  # (3, HEAD) of updates: views on the buffers of their slot
     incomings: np.ndarray  # (3, MOST_CONSTRAINTS) CONSTRAINT
     head: np.ndarray  # (HEAD,) of the newest update that was merged
-    held: np.ndarray  # (MOST_CONSTRAINTS,) HELD, the set
-    before: np.ndarray  # (MOST_CONSTRAINTS,) HELD, the set before the update that is being merged
+    held: np.ndarray  # (MOST_CONSTRAINTS,) KNOWN, the set
+    before: np.ndarray  # (MOST_CONSTRAINTS,) KNOWN, the set before the update that is being merged
     taken: np.ndarray  # (MOST_CONSTRAINTS,) 1 = recognised in this update
     match: np.ndarray  # (MOST_CONSTRAINTS,) the known constraint behind each of the update
     tracks: np.ndarray  # (MOST_CONSTRAINTS,) 1 = column of the history in use
@@ -131,8 +131,8 @@ def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray, ticks:
         heads=heads,
         incomings=incomings,
         head=np.zeros(HEAD),
-        held=np.zeros(MOST_CONSTRAINTS, HELD),
-        before=np.zeros(MOST_CONSTRAINTS, HELD),
+        held=np.zeros(MOST_CONSTRAINTS, KNOWN),
+        before=np.zeros(MOST_CONSTRAINTS, KNOWN),
         taken=np.zeros(MOST_CONSTRAINTS, np.int64),
         match=np.zeros(MOST_CONSTRAINTS, np.int64),
         tracks=np.zeros(MOST_CONSTRAINTS, np.int64),

@@ -35,8 +35,14 @@ def make_arrays(
             + 2**17
         )
     )
-    a = block.array
-    whole = np.int64
+    motion = _motion(block, model, loads, closures)
+    rows = _rows(block, model, cap, width)
+    return motion, rows, friction_work(hits, nv), make_device(), make_clock()
+
+
+def _motion(block: Block, model: mujoco.MjModel, loads: int, closures: int) -> Motion:
+    """Of all degrees of freedom, and of the hand point."""
+    a, nv, whole = block.array, model.nv, np.int64
     layout = model.M_rownnz, model.M_rowadr, model.M_colind
     motion = Motion(
         M=a(len(model.M_colind)), dry_damping=a(nv), bond=a(nv + model.ntendon),
@@ -51,6 +57,12 @@ def make_arrays(
         part=a(6), other=a(6), point=a(3), start=a(7),
     )  # fmt: skip
     motion.rank[0] = -1  # none yet
+    return motion
+
+
+def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
+    """Of contacts and limits, as many as there may be."""
+    a, nv, hits, whole = block.array, model.nv, 2 * cap, np.int64
     rows = Rows(
         count=a(1, whole), dropped=a(1, whole), bounded=a(1, whole), struck=a(1, whole),
         hits=a(1, whole), impact=a(2), span=a((cap, 2, 2), whole), jac=a((cap, width)),
@@ -83,7 +95,7 @@ def make_arrays(
     rows.place[:] = -1
     rows.parent[:] = np.arange(model.ntree)
     rows.touched[:] = 1  # what overlaps at the start has not just arrived
-    return motion, rows, friction_work(hits, nv), make_device(), make_clock()
+    return rows
 
 
 def make_device() -> Device:

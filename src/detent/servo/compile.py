@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from detent.devices.adapters import Adapter
 from detent.errors import StageError
-from detent.kernels.jit import JIT_ENABLED, compiled_cache
+from detent.kernels.jit import compiled_cache
 from detent.kernels.mechanics import Mechanics
-from detent.kernels.stages import IDLE, put_stage, stage_address
+from detent.kernels.stages import IDLE, is_ready, put_stage, stage_address
 from detent.kernels.struct import Struct
 from detent.servo import places
 from detent.servo.hand.ring import ring
@@ -56,20 +56,20 @@ def _mark(one: Fitted) -> Path:
 
 def missing(stages: list[Fitted]) -> list[Fitted]:
     """Those that are not in the cache yet, the slowest first."""
-    if not JIT_ENABLED:
-        return []
     order = {name: i for i, name in enumerate(SLOWEST)}
-    found = [one for one in stages if not _mark(one).exists()]
+    absent = (one for one in stages if not is_ready(one.stage.function, one.struct))
+    found = [one for one in absent if not _mark(one).exists()]
     return sorted(found, key=lambda one: order.get(one.stage.function.__name__, len(order)))
 
 
 def compile_stage(one: Fitted) -> None:
     """Compile a stage, or load it from the cache; leaves a mark that it is there."""
+    if is_ready(one.stage.function, one.struct):
+        return
     stage_address(one.stage.function, one.struct)
-    if JIT_ENABLED:
-        mark = _mark(one)
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+    mark = _mark(one)
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
 
 
 def fill_table(servo: Any, stages: list[Fitted]) -> None:

@@ -12,8 +12,6 @@ NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND, PLAYBACK_HAND = range(4)  # hand
 NEVER, ALWAYS, CONSTRAINED = range(3)  # device_position: when the position channel acts
 PULLED, MOVED, GOD_OBJECT = range(3)  # tool: by a wrench; to the device; as far as contacts let it
 
-INTEGRATORS = ("symplectic", "held")  # of the world
-SYMPLECTIC, HELD = range(2)
 
 PARAMETERS = np.dtype(
     [

@@ -11,7 +11,7 @@ READ, MERGE, SENSE, APPROACH, REACT, SMOOTH, REACH, LIMIT, RING = range(9)
 COMMAND, GUARD, RECORD, WRITE, MOVE, REPORT = range(9, 15)
 
 # What those call within themselves.
-CLOSE, LEAD, WEIGH, RUB, COLLIDE, PROJECT, RIGID = range(15, 22)  # of a world
+CLOSE, LEAD, WEIGH, RUB, COLLIDE, PROJECT, STEP = range(15, 22)  # of a world
 SETTLE, ACT, ADVANCE = range(22, 25)  # of a mechanism
 
 TICK = 25  # what the loop calls

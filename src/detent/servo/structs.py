@@ -21,8 +21,10 @@ from detent.servo.loop.exchange import Slot
 
 # Places of `Scene.features`.
 # JOINT_DAMPING: C is not zero; IMPLICIT: it is more than the damping of joints.
+# NEVER_SINGULAR: 1 = the hand moves in all directions in every pose, FREE_BODY = as a free body.
 TENDONS, ACTUATORS, GRAVITY, JOINT_DAMPING, NEVER_SINGULAR, PASSIVE, TOUCHABLE = range(7)
 IMPLICIT, DRY_JOINTS, DRY_TENDONS = range(7, 10)
+FREE_BODY = 2
 
 
 class Scene(Struct):
@@ -80,8 +82,10 @@ class Scene(Struct):
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
     geom_properties: np.ndarray  # (ngeom, 4) K, B, e, mu; NaN = the world's
-    seam_start: np.ndarray  # (ngeom + 1,) into seam_geom: static geoms that touch this one
-    seam_geom: np.ndarray
+    seam_start: np.ndarray  # (ngeom + 1,) into the following: the tree of what touches this geom
+    seam_geom: np.ndarray  # a static geom, -1 = a knot with others below it
+    seam_skip: np.ndarray  # the next one that is not below it
+    seam_bounds: np.ndarray  # (n, 6) of all that is below it
     geom_bounds: np.ndarray  # (ngeom, 6) of static geoms, upright in the world
     geom_upright: np.ndarray  # (ngeom,) 1 = a static box that fills its bounds
     gimbal_dof: np.ndarray  # hinges of bodies that have three: Euler angles may lock

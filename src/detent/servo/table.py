@@ -27,7 +27,7 @@ from detent.servo.hand.limit import limit
 from detent.servo.hand.reach import reach
 from detent.servo.hand.ring import ring
 from detent.servo.hand.shape import shape
-from detent.servo.hand.topology import weigh_linkage, weigh_rigid
+from detent.servo.hand.topology import weigh_free, weigh_linkage, weigh_rigid
 from detent.servo.local.report import report
 from detent.servo.local.sense import merge, sense_local
 from detent.servo.local.smooth import smooth
@@ -39,9 +39,9 @@ from detent.servo.mechanism import (
     react_mechanism,
     sense_mechanism,
 )
-from detent.servo.parameters import GOD_OBJECT, RIGID, SCALE
+from detent.servo.parameters import GOD_OBJECT, PULLED, RIGID, SCALE
 from detent.servo.record import record, record_mechanism
-from detent.servo.structs import NEVER_SINGULAR, MechanismServo, Servo
+from detent.servo.structs import FREE_BODY, NEVER_SINGULAR, MechanismServo, Servo
 from detent.servo.tick import tick, tick_mechanism
 from detent.servo.world.close import close
 from detent.servo.world.move import move
@@ -96,6 +96,12 @@ def _has_loops(servo: Servo) -> bool:
     return len(servo.closures.kind) > 0
 
 
+def _pulls_free_body(servo: Servo) -> bool:
+    p = servo.parameters
+    fresh = p["frozen"][0] == 0 and p["tool"][0] == PULLED
+    return bool(fresh and servo.scene.features[NEVER_SINGULAR] == FREE_BODY)
+
+
 def _never_singular(servo: Servo) -> bool:
     return bool(servo.scene.features[NEVER_SINGULAR])
 
@@ -111,6 +117,7 @@ WORLD = (
     Stage(places.CLOSE, close, Servo, _has_loops),
     Stage(places.APPROACH, approach, Servo, always),
     Stage(places.LEAD, lead_device, Servo, _where("leads")),
+    Stage(places.WEIGH, weigh_free, Servo, _pulls_free_body),
     Stage(places.WEIGH, weigh_rigid, Servo, _never_singular),
     Stage(places.WEIGH, weigh_linkage, Servo, always),
     Stage(places.REACT, react, Servo, always),
@@ -119,7 +126,7 @@ WORLD = (
     Stage(places.COLLIDE, resolve_hits, Servo, always),
     Stage(places.PROJECT, project_rubbing, Servo, _rubs_and_projects),
     Stage(places.PROJECT, project_rigid, Servo, _projects),
-    Stage(places.RIGID, step_rigid, Servo, _rigid),
+    Stage(places.STEP, step_rigid, Servo, _rigid),
     Stage(places.SMOOTH, smooth, Servo, _local),
     Stage(places.REACH, reach, Servo, always),
     Stage(places.LIMIT, limit, Servo, _limits),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from detent.coupling import Admittance, Coupling
+from detent.coupling import Coupling
 from detent.devices.adapters import Adapter, Placed
 from detent.devices.protocol import Device as DeviceModel
 from detent.errors import ParameterError
@@ -58,6 +58,7 @@ def place_device(
         raise ParameterError(
             "device offset", offset.tolist(), "zero where the device does not move"
         )
+    following = coupling.following()
     pose = np.concatenate([start.position, start.quaternion])
     pose[: len(offset)] += offset
     placed = Placed(
@@ -67,7 +68,7 @@ def place_device(
         mobility=known.mobility,
         step=step,
         leads=coupling.channels.leads,
-        compensate=isinstance(coupling, Admittance) and coupling.compensate,
+        compensate=following is not None and following.compensate,
         fastest_loop=COUPLING_DAMPING / step,
         notes=notes,
     )

@@ -34,7 +34,7 @@ class Defaults:
     force_path: ForcePath = field(default_factory=ForcePath)
     outside: str = "hold"
     rate: float = 1000.0
-    integrator: str = "symplectic"
+    integrator: str = "velocity-first"
     frozen: float = 0.0
     baumgarte: Baumgarte = field(default_factory=Baumgarte)
     local: LocalModel | None = None

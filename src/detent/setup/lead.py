@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from detent.coupling import Admittance
-from detent.coupling.gains import six
+from detent.coupling.base import Following
 from detent.devices import AdmittanceDisplay
 from detent.devices.protocol import Device as DeviceModel
 from detent.servo.structs import Device, Lead
@@ -15,7 +14,7 @@ from detent.setup.constants import COUPLING_DAMPING, COUPLING_STIFFNESS
 def fill_lead(
     le: Lead,
     device: DeviceModel,
-    coupling: Admittance,
+    following: Following,
     known: Device,
     mobility: np.ndarray,
     step: float,
@@ -23,7 +22,7 @@ def fill_lead(
 ) -> None:
     """A display follows, or the model of an impedance device that is pulled."""
     le.senses[0] = device.takes_motion
-    gains = [six(n, getattr(coupling, n)) for n in ("stiffness", "integral", "damping")]
+    gains = [following.stiffness, following.integral, following.damping]
     ratio = 1.0
     if not device.takes_motion:  # the mechanism gives way, too
         ratio += float(np.linalg.eigvals(known.mass @ mobility).real.max())
@@ -35,7 +34,7 @@ def fill_lead(
             f"stiffness to {100 * soft:.3g} %, damping to {100 * ease:.3g} %"
         )
     joints = np.eye(6)
-    if coupling.space == "joint" and isinstance(device, AdmittanceDisplay):
+    if following.joints and isinstance(device, AdmittanceDisplay):
         joints = device.joint_map()
     for i, (gain, factor) in enumerate(zip(gains, (soft, soft, ease), strict=True)):
         le.gains[i] = np.linalg.solve(joints, np.diag(factor * gain) @ joints)

@@ -9,9 +9,9 @@ import numpy as np
 
 from detent.checks import instance
 from detent.coupling import Admittance, Coupling
-from detent.coupling.admittance import INTEGRATORS
 from detent.devices.adapters import Adapter
 from detent.engines.host import Host
+from detent.errors import ParameterError
 from detent.hands import Hand, Playback
 from detent.kernels.mechanics import Mechanics, make_mechanics
 from detent.kernels.stages import empty_table
@@ -32,7 +32,7 @@ from detent.setup.prepared import Prepared, Settings
 from detent.world.contact import Contact
 from detent.world.world import World
 
-REFUSED = "an Admittance with a Mechanism"
+REFUSED = "an Admittance, or another coupling that leads, with a Mechanism"
 
 
 class MechanismSubject:
@@ -53,7 +53,9 @@ class MechanismSubject:
 
     def suited(self, coupling: Coupling | None) -> Coupling:
         """An admittance: nothing else moves a display."""
-        instance("coupling", coupling, Admittance | None, REFUSED)
+        instance("coupling", coupling, Coupling | None, REFUSED)
+        if coupling is not None and coupling.following() is None:
+            raise ParameterError("coupling", coupling, REFUSED)
         return coupling or Admittance()
 
     def start(self) -> ToolStart:
@@ -92,10 +94,11 @@ class MechanismSubject:
     ) -> Prepared:
         """Everything that a tick works on."""
         coupling, notes, start = asked.coupling, list[str](), self.plan.start
-        assert isinstance(coupling, Admittance)  # `suited` has seen to that
+        following = coupling.following()
+        assert following is not None  # `suited` has seen to that
         me = self.plan.mechanics()
         me.step[0] = 1.0 / rate
-        me.integrator[0] = INTEGRATORS.index(coupling.integrator)
+        me.integrator[0] = following.integrator
         p = np.zeros(1, PARAMETERS)
         p["step"] = 1.0 / rate
         coupling.channels.fill(p)
@@ -103,7 +106,7 @@ class MechanismSubject:
         fill_device(device, asked.device, start)
         fill_limits(p, Contact(), asked.device)
         adapter = place_device(asked.device, device, start, coupling, 1.0 / rate, notes)
-        fill_lead(lead, asked.device, coupling, device, start.mobility, 1.0 / rate, notes)
+        fill_lead(lead, asked.device, following, device, start.mobility, 1.0 / rate, notes)
         fill_hand(p, hand)
         asked.force_path.fill(p)
         target = adapter.port.state.true_pose.copy()

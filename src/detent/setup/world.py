@@ -7,9 +7,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from detent.coupling import Admittance, Coupling, FourChannel
+from detent.coupling import Coupling, FourChannel
 from detent.engines.host import Host
 from detent.hands import Hand, Playback
+from detent.kernels.constants import INTEGRATORS
 from detent.kernels.stages import empty_table
 from detent.local.model import LocalModel
 from detent.local.proxy import Cut, cut_to_tool
@@ -20,7 +21,7 @@ from detent.servo.arrays import make_arrays, make_lead
 from detent.servo.columns import ROW
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
-from detent.servo.parameters import FULL, INTEGRATORS, PARAMETERS
+from detent.servo.parameters import FULL, PARAMETERS
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
 from detent.servo.world.scene import make_model, make_scene, never_singular
@@ -109,8 +110,9 @@ class WorldSubject:
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
         adapter = place_device(asked.device, device, start, asked.coupling, 1.0 / rate, notes)
         lead = make_lead()
-        if isinstance(asked.coupling, Admittance):
-            fill_lead(lead, asked.device, asked.coupling, device, start.mobility, 1.0 / rate, notes)
+        following = asked.coupling.following()
+        if following is not None:
+            fill_lead(lead, asked.device, following, device, start.mobility, 1.0 / rate, notes)
         target = adapter.port.state.true_pose.copy()
         aim(target, hand)
         updates, states = self._slots(model, host)

@@ -29,7 +29,7 @@ def react(s: Servo) -> None:
     if s.parameters["tool"][0] == GOD_OBJECT:
         return  # contacts act where the tool follows the device
     if mode == RIGID:
-        call_stage(s.stages[places.RIGID], s)
+        call_stage(s.stages[places.STEP], s)
         if keeps_memory(s.parameters):
             remember(s.rows, math.inf)
         return

@@ -10,7 +10,7 @@ from detent.kernels.constants import DEPENDENT
 from detent.kernels.contact import group_root
 from detent.kernels.jit import kernel
 from detent.kernels.spans import project_spans, whiten_open_spans
-from detent.kernels.vectors import dot
+from detent.kernels.vectors import Triple, cross, dot
 from detent.servo.constants import LEVER, SAME
 from detent.servo.contact.columns import (
     begin_columns,
@@ -80,18 +80,50 @@ def contact_key(sc: Scene, rows: Rows, c: int) -> float:
 @kernel
 def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
     """Row r ← contact c: J = nᵀ(J₂ − J₁), n from geom 1 to geom 2 (TH 4.21)."""
+    contact, body, tree = sc.contact, rows.body, rows.tree
     for side in range(2):
-        geom = sc.contact["geom"][c, side]
-        body = sc.geom_body[geom]
-        rows.geom[r, side] = geom
-        rows.tree[r, side] = sc.body_tree[body]
-        rows.body[r, side] = body if sc.body_tree[body] >= 0 else -1
-    for k in range(3):
-        rows.normal[r, k] = sc.contact["frame"][c, k]
-        rows.point[r, k] = sc.contact["pos"][c, k]
-    rows.separation[r] = sc.contact["dist"][c]
-    begin_columns(sc, rows, r)
-    add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])
+        geom = contact["geom"][c, side]
+        moved = sc.geom_body[geom]
+        at = sc.body_tree[moved]
+        rows.geom[r, side], tree[r, side] = geom, at
+        body[r, side] = moved if at >= 0 else -1
+    normal, point = contact["frame"][c], contact["pos"][c]
+    n, p = (normal[0], normal[1], normal[2]), (point[0], point[1], point[2])
+    rows.normal[r, 0], rows.normal[r, 1], rows.normal[r, 2] = n
+    rows.point[r, 0], rows.point[r, 1], rows.point[r, 2] = p
+    rows.separation[r] = contact["dist"][c]
+    if tree[r, 0] >= 0 and tree[r, 1] >= 0:
+        begin_columns(sc, rows, r)
+        add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])
+        forget_row(rows, r)
+    else:
+        write_one_sided_row(sc, rows, r, n, p)
+
+
+@kernel
+def write_one_sided_row(sc: Scene, rows: Rows, r: int, n: Triple, p: Triple) -> None:
+    """The same of a contact with the static world: one span, its columns written once."""
+    side = 1 if rows.tree[r, 1] >= 0 else 0
+    body, sign = rows.body[r, side], 2.0 * side - 1.0
+    span, tree, jac = rows.span, rows.tree[r, side], rows.jac
+    first, size = sc.tree_span[tree, 0], sc.tree_span[tree, 1]
+    span[r, 0, 0], span[r, 0, 1], span[r, 1, 0], span[r, 1, 1] = first, size, 0, 0
+    for k in range(size):
+        jac[r, k] = 0.0
+    centre, root = sc.subtree_com, sc.body_root[body]
+    x, y, z = sign * n[0], sign * n[1], sign * n[2]
+    arm = (p[0] - centre[root, 0], p[1] - centre[root, 1], p[2] - centre[root, 2])
+    mx, my, mz = cross(arm, (x, y, z))
+    cdof, parent, most = sc.cdof, sc.dof_parent, 0.0
+    j = sc.body_last_dof[body]
+    while j >= 0:
+        turned = cdof[j, 0] * mx + cdof[j, 1] * my + cdof[j, 2] * mz
+        moved = turned + (cdof[j, 3] * x + cdof[j, 4] * y + cdof[j, 5] * z)
+        jac[r, j - first] = moved
+        most = max(most, abs(moved))
+        j = parent[j]
+    if most <= LEVER:
+        clear_row(jac, r, size)
 
 
 @kernel
@@ -136,19 +168,17 @@ def is_copy(rows: Rows, r: int) -> bool:
 
     Only one of the same pair of geoms: MuJoCo reports these one after the other.
     """
-    for back in range(r):
-        i = r - 1 - back
-        if rows.geom[i, 0] != rows.geom[r, 0] or rows.geom[i, 1] != rows.geom[r, 1]:
-            break
-        if abs(rows.separation[i] - rows.separation[r]) > SAME:
-            continue
-        same = True
-        for c in range(columns(rows, r)):
-            if abs(rows.jac[i, c] - rows.jac[r, c]) > SAME:
-                same = False
-                break
-        if same:
-            return True
+    geom, separation, jac, n = rows.geom, rows.separation, rows.jac, columns(rows, r)
+    one, two, apart = geom[r, 0], geom[r, 1], separation[r]
+    i = r - 1
+    while i >= 0 and geom[i, 0] == one and geom[i, 1] == two:
+        if abs(separation[i] - apart) <= SAME:
+            c = n - 1  # from its end: faces of boxes differ in how they turn
+            while c >= 0 and abs(jac[i, c] - jac[r, c]) <= SAME:
+                c -= 1
+            if c < 0:
+                return True
+        i -= 1
     return False
 
 
@@ -174,7 +204,6 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
             continue
         write_contact_row(sc, rows, c, r)
-        forget_row(rows, r)
         if is_copy(rows, r) or is_seam(sc, rows, r):
             continue
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])

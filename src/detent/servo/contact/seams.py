@@ -14,7 +14,7 @@ from detent.kernels.contact import (
 )
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple, inner, plus
-from detent.servo.constants import SEAM_ROUNDS, SEAM_STEP, SEAM_TOLERANCE
+from detent.servo.constants import SEAM_MOVES, SEAM_STEP, SEAM_TOLERANCE
 from detent.servo.structs import Rows, Scene
 
 
@@ -47,22 +47,32 @@ def is_seam(sc: Scene, rows: Rows, r: int) -> bool:
 def leave_neighbours(sc: Scene, face: int, n: Triple, p: Triple) -> tuple[bool, Triple]:
     """Whether p is in static geoms that touch *face*, and where it is out of them all.
 
-    The way out of one may lead into another: all others are asked again, round and round.
+    The way out of one may lead into another: all are asked again.
     """
-    first, end = sc.seam_start[face], sc.seam_start[face + 1]
-    covered, left, i = False, end - first, first
-    for _ in range(SEAM_ROUNDS * (end - first)):
-        if left == 0:
+    covered = False
+    for _ in range(SEAM_MOVES):
+        inside, p = leave_one(sc, face, n, p)
+        if not inside:
             break
-        left -= 1
+        covered = True
+    return covered, p
+
+
+@kernel
+def leave_one(sc: Scene, face: int, n: Triple, p: Triple) -> tuple[bool, Triple]:
+    """Whether p is in a static geom that touches *face*, and where it is just out of that one."""
+    i, end = sc.seam_start[face], sc.seam_start[face + 1]
+    while i < end:
+        if not within(p, sc.seam_bounds[i], SEAM_TOLERANCE):
+            i = sc.seam_skip[i]
+            continue
         other = sc.seam_geom[i]
-        if within(p, sc.geom_bounds[other], SEAM_TOLERANCE):
+        if other >= 0:
             depth, way = exit_of_geom(sc, other, n, p)
             if depth >= 0.0:
-                p = plus(p, depth + SEAM_STEP, way)
-                covered, left = True, end - first - 1
-        i = i + 1 if i + 1 < end else first
-    return covered, p
+                return True, plus(p, depth + SEAM_STEP, way)
+        i += 1
+    return False, p
 
 
 @kernel
@@ -72,11 +82,11 @@ def kept_on_face(sc: Scene, box: int, n: Triple, p: Triple) -> Triple:
     At an edge or a corner, where several geoms meet, it would lie in all of them.
     """
     if sc.geom_upright[box] != 0:
-        low, high = sc.geom_bounds[box, :3], sc.geom_bounds[box, 3:]
+        ends = sc.geom_bounds
         return (
-            kept_off_ends(p[0], n[0], low[0], high[0]),
-            kept_off_ends(p[1], n[1], low[1], high[1]),
-            kept_off_ends(p[2], n[2], low[2], high[2]),
+            kept_off_ends(p[0], n[0], ends[box, 0], ends[box, 3]),
+            kept_off_ends(p[1], n[1], ends[box, 1], ends[box, 4]),
+            kept_off_ends(p[2], n[2], ends[box, 2], ends[box, 5]),
         )
     centre, half = sc.geom_xpos[box], sc.geom_size[box]
     for axis in range(3):

@@ -8,7 +8,15 @@ from detent.kernels.inertia import whiten
 from detent.kernels.jit import kernel
 from detent.kernels.mapping import map_torques
 from detent.kernels.vectors import clear_vector, copy_vector
-from detent.servo.structs import GRAVITY, Device, Motion, Scene, Servo
+from detent.servo.structs import (
+    FREE_BODY,
+    GRAVITY,
+    NEVER_SINGULAR,
+    Device,
+    Motion,
+    Scene,
+    Servo,
+)
 from detent.servo.world.weight import weight_torque
 
 
@@ -24,6 +32,24 @@ def external_torques(sc: Scene, mo: Motion) -> None:
 
 
 @kernel
+def wrench_on_body(sc: Scene, mo: Motion, torque: np.ndarray, out: np.ndarray) -> None:
+    r"""The same of a free body, whose Jacobian is square: :math:`F = J_h^{-T} T` (TH 5.2).
+
+    Its torques are a force, and a moment about its origin in its own axes.
+    """
+    first, turn, origin = sc.tool_first, mo.jac, sc.xpos
+    fx, fy, fz = torque[first], torque[first + 1], torque[first + 2]
+    a, b, c = torque[first + 3], torque[first + 4], torque[first + 5]
+    rx, ry = mo.point[0] - origin[sc.held_body, 0], mo.point[1] - origin[sc.held_body, 1]
+    rz = mo.point[2] - origin[sc.held_body, 2]
+    moment = (ry * fz - rz * fy, rz * fx - rx * fz, rx * fy - ry * fx)
+    out[0], out[1], out[2] = fx, fy, fz
+    for i in range(3):
+        about = turn[3 + i, first + 3] * a + turn[3 + i, first + 4] * b + turn[3 + i, first + 5] * c
+        out[3 + i] = about - moment[i]
+
+
+@kernel
 def map_to_hand(sc: Scene, mo: Motion, de: Device, torque: np.ndarray, out: np.ndarray) -> None:
     r"""The wrench at the hand that stands for torques on the tool, in the device's subspace.
 
@@ -32,6 +58,9 @@ def map_to_hand(sc: Scene, mo: Motion, de: Device, torque: np.ndarray, out: np.n
     TH 5.2-5.12: the weighted inverse of `mapping`, of any rank; the dynamically consistent
     inverse where the tool is redundant.
     """
+    if sc.features[NEVER_SINGULAR] == FREE_BODY:
+        wrench_on_body(sc, mo, torque, out)
+        return
     n, white = de.dimension[0], mo.white
     copy_vector(torque, white)
     whiten(mo.inertia, white)

@@ -14,7 +14,7 @@ from detent.kernels.topology import constraint_directions, topology_wrench
 from detent.kernels.vectors import Triple, clear_vector, cross, inner, plus
 from detent.servo.constants import MOST_APART
 from detent.servo.hand.follow import respond_to_hand
-from detent.servo.hand.point import add_hand_torque
+from detent.servo.hand.point import add_hand_torque, update_free_mobility, update_mobility
 from detent.servo.structs import Closures, Device, Motion, Scene, Servo
 from detent.servo.world.close import COUPLED, coupled_motion, find_places
 from detent.servo.world.sense import is_fresh
@@ -33,9 +33,17 @@ def packed(source: np.ndarray, de: Device, out: np.ndarray) -> np.ndarray:
 
 
 @kernel
+def weigh_free(s: Servo) -> None:
+    """Stage: Λ_h⁻¹ of a free body, which no mapping needs."""
+    update_free_mobility(s.scene, s.motion)
+    s.motion.rank[0] = 6
+
+
+@kernel
 def weigh_rigid(s: Servo) -> None:
     """Stage: Λ_h⁻¹ in the device's subspace, of a tool that moves in all of it in every pose."""
     mo, de = s.motion, s.device
+    update_mobility(s.scene, mo)
     trust_mobility(packed(mo.mobility, de, mo.inside[0]), de.dimension[0], mo.mapping)
     mo.rank[0] = de.dimension[0]
 
@@ -45,6 +53,7 @@ def weigh_linkage(s: Servo) -> None:
     """Stage: the same of any tool, with its rank, and what its joints do to the hand."""
     mo, de, p = s.motion, s.device, s.parameters
     n = de.dimension[0]
+    update_mobility(s.scene, mo)
     if is_fresh(s):
         update_link_inertia(s.scene, mo)
         mobility, link = packed(mo.mobility, de, mo.inside[0]), packed(mo.link, de, mo.inside[1])

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from detent.kernels.constants import HELD
 from detent.kernels.inertia import respond_to
 from detent.kernels.jit import kernel
 from detent.kernels.loops import closed_acceleration
@@ -14,7 +15,7 @@ from detent.kernels.vectors import clear_vector, copy_vector
 from detent.servo import places
 from detent.servo.constants import GIMBAL_SWEEPS, MOST_TURN
 from detent.servo.hand.follow import follow_device
-from detent.servo.parameters import GOD_OBJECT, HELD, PULLED
+from detent.servo.parameters import GOD_OBJECT, PULLED
 from detent.servo.structs import FAULT, NO_FAULT, Closures, Motion, Scene, Servo
 from detent.world.bridge import mj_integratePos
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from detent.kernels.keep import keep_alive
 from detent.servo.constants import FEW_PAIRS, RIGID_GAP, STICK_HINGE, STICK_SLIDE
-from detent.servo.structs import Scene
+from detent.servo.structs import FREE_BODY, Scene
 from detent.servo.world.spans import load_places, tree_spans
 from detent.servo.world.start import ToolStart, spans
 from detent.servo.world.statics import static_bounds, static_neighbours
@@ -58,7 +58,7 @@ def make_model(world: World, rigid: bool, rate: float) -> tuple[mujoco.MjModel, 
 
 
 def make_scene(
-    world: World, model: mujoco.MjModel, data: mujoco.MjData, singular_nowhere: bool = False
+    world: World, model: mujoco.MjModel, data: mujoco.MjData, singular_nowhere: int = 0
 ) -> Scene:
     """Views on *model* and *data*, which live as long as the scene."""
     scene = Scene(
@@ -78,7 +78,7 @@ def make_scene(
     return scene
 
 
-def _features(model: mujoco.MjModel, singular_nowhere: bool) -> np.ndarray:
+def _features(model: mujoco.MjModel, singular_nowhere: int) -> np.ndarray:
     """What the scene has: the places of `Scene.features`."""
     gravity_on = bool(np.any(model.opt.gravity)) and not (
         model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
@@ -89,7 +89,7 @@ def _features(model: mujoco.MjModel, singular_nowhere: bool) -> np.ndarray:
             model.nu,
             int(gravity_on),
             int(resists(model)),
-            int(singular_nowhere),
+            singular_nowhere,
             int(has_passive(model)),
             int(bool((model.geom_contype | model.geom_conaffinity).any()) or model.npair > 0),
             int(resists_beyond_joints(model)),
@@ -167,8 +167,8 @@ def _tendons(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
 def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
     """Contacts, and the geoms that they are between."""
     count, contacts = contact_views(data)
-    seam_start, seam_geom = static_neighbours(model, data)
     bounds, upright = static_bounds(model, data)
+    seams = static_neighbours(model, data, bounds)
     return dict(
         ncon=count,
         contact=contacts,
@@ -178,8 +178,10 @@ def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str
         geom_xpos=data.geom_xpos,
         geom_xmat=data.geom_xmat,
         geom_properties=world.properties,
-        seam_start=seam_start,
-        seam_geom=seam_geom,
+        seam_start=seams.start,
+        seam_geom=seams.geom,
+        seam_skip=seams.skip,
+        seam_bounds=seams.bounds,
         geom_bounds=bounds,
         geom_upright=upright,
     )
@@ -351,8 +353,8 @@ def resists(model: mujoco.MjModel) -> bool:
     return bool(damped or dry_joints(model).any() or resists_beyond_joints(model))
 
 
-def never_singular(world: World, start: ToolStart, mask: np.ndarray) -> bool:
-    """Whether the held link moves in all directions of *mask* in every pose.
+def never_singular(world: World, start: ToolStart, mask: np.ndarray) -> int:
+    """Whether the held link moves in all directions of *mask* in every pose; as a free body?
 
     So it is for one free body, and for one on slides that span the translations of the mask,
     followed by at most one hinge or ball: neither turns the slides. Nothing is to be weighed.
@@ -362,10 +364,13 @@ def never_singular(world: World, start: ToolStart, mask: np.ndarray) -> bool:
     kinds = model.jnt_type[first : first + count]
     alone = len(world.tool_dofs) == model.body_dofnum[held] and not active_equalities(model)
     if not alone or count == 0 or not spans(start.mobility, mask):
-        return False
+        return 0
     if kinds[0] == _FREE:
-        return True
+        dofs = world.tool_dofs
+        single = model.body_subtreemass[held] == model.body_mass[held]
+        free = single and mask.all() and not model.dof_armature[dofs].any()
+        return FREE_BODY if free else 1
     straight = mask[:3] > 0.0
     slides = model.jnt_axis[first : first + count][kinds == _SLIDE]
     turned_last = not (kinds[:-1] != _SLIDE).any()
-    return turned_last and np.linalg.matrix_rank(slides, 1e-6) >= straight.sum()
+    return int(turned_last and np.linalg.matrix_rank(slides, 1e-6) >= straight.sum())

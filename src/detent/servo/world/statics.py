@@ -2,30 +2,75 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import mujoco
 import numpy as np
 
 _BOX, _PLANE = int(mujoco.mjtGeom.mjGEOM_BOX), int(mujoco.mjtGeom.mjGEOM_PLANE)
+_FEW = 3  # geoms that are asked one by one
+_NEAR = 1e-3  # [m] what is nearer than this may touch
 
 
-def static_neighbours(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-    """For each static box, the static boxes and planes that reach it, as adjacency lists.
+class Seams(NamedTuple):
+    """For each static box a tree of the static boxes and planes that reach it.
 
-    Only those can cover one of its faces, so the seam test of a tick looks nowhere else.
+    A tree is a list: whoever is inside the bounds of an entry goes on to the next one, everybody
+    else to `skip`. So a point asks those few that are near it, however many there are.
     """
-    static = [
-        g
-        for g in range(model.ngeom)
-        if model.body_treeid[model.geom_bodyid[g]] < 0
-        and model.geom_type[g] in (_BOX, _PLANE)
-        and (model.geom_contype[g] or model.geom_conaffinity[g])
-    ]
-    lists: list[list[int]] = [[] for _ in range(model.ngeom)]
-    for g in static:
-        if model.geom_type[g] == _BOX:
-            lists[g] = [h for h in static if h != g and _reach(model, data, g, h)]
-    start = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
-    return start, np.array([h for one in lists for h in one], np.int64)
+
+    start: np.ndarray  # (ngeom + 1,) where the tree of a geom begins
+    geom: np.ndarray  # (n,) -1 = a knot
+    skip: np.ndarray  # (n,)
+    bounds: np.ndarray  # (n, 6)
+
+
+def static_neighbours(model: mujoco.MjModel, data: mujoco.MjData, bounds: np.ndarray) -> Seams:
+    """The geoms that can cover a face of a static box: the seam test looks nowhere else."""
+    static = np.array(
+        [
+            g
+            for g in range(model.ngeom)
+            if model.body_treeid[model.geom_bodyid[g]] < 0
+            and model.geom_type[g] in (_BOX, _PLANE)
+            and (model.geom_contype[g] or model.geom_conaffinity[g])
+        ],
+        np.int64,
+    )
+    starts, entries = [0], []
+    for g in range(model.ngeom):
+        if g in static and model.geom_type[g] == _BOX:
+            low, high = bounds[static, :3] - _NEAR, bounds[static, 3:] + _NEAR
+            near = static[((low <= bounds[g, 3:]) & (high >= bounds[g, :3])).all(axis=1)]
+            entries += _tree([h for h in near if h != g and _reach(model, data, g, h)], bounds)
+        starts.append(len(entries))
+    skip = np.array([i + jump for i, (_, jump, _) in enumerate(entries)], np.int64)
+    return Seams(
+        np.array(starts, np.int64),
+        np.array([geom for geom, _, _ in entries], np.int64),
+        skip,
+        np.array([box for _, _, box in entries]).reshape(-1, 6),
+    )
+
+
+_Entry = tuple[int, int, np.ndarray]  # a geom or -1, how many entries it is to the next, bounds
+
+
+def _tree(geoms: list[int], bounds: np.ndarray) -> list[_Entry]:
+    """Halved along the longest side of their middles, until few are left."""
+    if len(geoms) <= _FEW:
+        return [(int(g), 1, bounds[g]) for g in geoms]
+    endless = [g for g in geoms if not np.isfinite(bounds[g]).all()]
+    if endless:
+        return _tree(endless[:_FEW], bounds) + _tree(
+            [g for g in geoms if g not in endless[:_FEW]], bounds
+        )
+    middle = 0.5 * (bounds[geoms, :3] + bounds[geoms, 3:])
+    order = np.array(geoms)[np.argsort(middle[:, np.ptp(middle, axis=0).argmax()], kind="stable")]
+    half = len(order) // 2
+    below = _tree(list(order[:half]), bounds) + _tree(list(order[half:]), bounds)
+    whole = np.concatenate([bounds[geoms, :3].min(axis=0), bounds[geoms, 3:].max(axis=0)])
+    return [(-1, 1 + len(below), whole), *below]
 
 
 def static_bounds(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
@@ -44,4 +89,4 @@ def static_bounds(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarra
 def _reach(model: mujoco.MjModel, data: mujoco.MjData, box: int, other: int) -> bool:
     if model.geom_type[other] == _PLANE:
         return True
-    return bool(mujoco.mj_geomDistance(model, data, box, other, 1e-3, None) < 1e-3)
+    return bool(mujoco.mj_geomDistance(model, data, box, other, _NEAR, None) < _NEAR)
