@@ -14,7 +14,7 @@ import numpy as np
 from detent.cli.warm import is_compiled
 from detent.kernels.jit import compiled_cache
 from detent.servo.loop.baseline import sleep_lateness
-from detent.servo.loop.rights import PRIORITY, Promises, why_refused
+from detent.servo.loop.rights import Promises, why_refused
 
 
 def examine() -> dict[str, str]:
@@ -40,11 +40,11 @@ def examine() -> dict[str, str]:
 
 
 def describe_rights(promises: Promises) -> dict[str, str]:
-    """What is the case now."""
+    """What is the case now, in the thread that was promised it."""
     most = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
     size = "unlimited" if most == resource.RLIM_INFINITY else f"{most // 1024} KiB"
     return {
-        "real-time priority": f"allowed (SCHED_FIFO, {PRIORITY} wanted)"
+        "real-time priority": f"allowed (SCHED_FIFO {os.sched_getparam(0).sched_priority})"
         if promises.fifo
         else f"refused: {why_refused()}",
         "locked memory": "allowed" if promises.locked else f"refused: the limit memlock is {size}",
