@@ -248,6 +248,18 @@ def test_a_dear_scene_comes_with_advice() -> None:
 def test_doctor_reports_the_timer() -> None:
     found = json.loads(detent("doctor", "--json").stdout)
     assert "µs" in found["timer at 4 kHz"]
+    for right in ("real-time priority", "locked memory"):
+        assert found[right].startswith(("allowed", "refused: "))
+    assert "rtprio 80" in found["to allow it"]["/etc/security/limits.d/detent.conf"]
+
+
+def test_doctor_prints_whole_lines_for_files() -> None:
+    lines = detent("doctor").stdout.splitlines()
+    at = lines.index("# /etc/security/limits.d/detent.conf")
+    assert lines[at + 1].endswith(" - rtprio 80")
+    assert lines[at + 2].endswith(" - memlock unlimited")
+    for line in ("[Service]", "LimitRTPRIO=80", "LimitMEMLOCK=infinity"):
+        assert line in lines
 
 
 def test_a_folder_that_cannot_be_made_is_refused_before_the_work(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ class Session:
         self,
         rate: float = 4000.0,
         hand: Hand | None = None,
-        realtime: bool = False,
+        realtime: bool = True,
         record: str | Path | None = None,
     ) -> Iterator[Live]:
         """Run on the wall clock, on a thread of its own, until the block is left.
@@ -162,7 +162,8 @@ class Session:
         Args:
             rate: [Hz].
             hand: who pushes at first; `Live.pull` moves an impedance hand.
-            realtime: ask for SCHED_FIFO, locked memory and low latency where allowed.
+            realtime: take SCHED_FIFO, locked memory and low latency where allowed;
+                `Live.promises` says what was.
             record: a file to stream the trace into.
         """
         rate = positive("rate", rate)

@@ -98,7 +98,7 @@ def test_the_largest_force_at_rest_leaves_impulses_out() -> None:
     given.rows["environment_wrench"][2000, 1], given.rows["state"][2000] = 800.0, COLLIDING
     readings = play_back(given)
     assert (readings.resting, readings.peak) == (3.0, 800.0)
-    status = Status(4000, 0, 0, RATE, 1.0, 2.0, 3.0, 4.0, "")
+    status = Status(4000, 0, 0, RATE, RATE, RATE, 1.0, 2.0, 3.0, 4.0, "")
     said = last_line(status, readings)
     assert said.endswith("largest force 3.0 N at rest, 800.0 N with impulses of one tick")
 

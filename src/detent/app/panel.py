@@ -13,9 +13,11 @@ import viser
 from detent.app.charts import Charts
 from detent.app.pull import Pull
 from detent.app.readings import Readings
+from detent.app.status import advice, late_text, rate_text
 from detent.engines.host import EngineStatus
 from detent.hands import Impedance
-from detent.servo.loop.live import Live, Status
+from detent.servo.loop.live import Live
+from detent.servo.loop.status import Status
 from detent.setup.contact import least_rate
 from detent.world.contact import MATERIALS, Contact
 from detent.world.world import World
@@ -29,6 +31,7 @@ CONTACT_SLIDERS = (
 NO_MATERIAL = "none"  # an impulse within one tick
 SOFTEST, STIFFEST = 0.1, 5.0  # of the grip, relative to its start
 _TITLE = "<img src='data:,' onerror=\"document.title='Detent'\" hidden>"  # viser sets its own
+_RED = "color:#c00000;font-weight:600"
 _SMALL = "font-size:0.82em;line-height:1.35"
 _HINT = "Drag the tool, or the handle’s square, arrows and arcs."
 
@@ -97,8 +100,10 @@ class Panel:
             self._said_scripted = self._pull.scripted
             self._scripted.value = self._said_scripted  # type: ignore[misc]  # it has a setter
         engine = None if self._live.engine is None else self._live.engine.status()
-        self._table.content = table(self._live.status(), self._readings, engine)
-        self._notes.content = noted(self._live.notes())
+        status = self._live.status()
+        self._table.content = table(status, self._readings, engine)
+        refused = filter(None, [self._live.promises.advice])
+        self._notes.content = noted([*refused, *self._live.notes()], advice(self._live, status))
         self._charts.refresh()
 
     def _add_hand(self, gui: viser.GuiApi) -> viser.GuiCheckboxHandle:
@@ -189,9 +194,9 @@ def table(status: Status, readings: Readings, engine: EngineStatus | None = None
         "contacts": ("Contacts", f"{now.contacts}"),
         "constraints": ("Constraints", f"{now.constraints}"),
         "depth": ("Depth", f"{1e3 * now.depth:.2f} mm"),
-        "rate": ("Rate", f"{status.rate:.0f} Hz"),
-        "lateness": ("Late, p99", f"{status.lateness_p99:.0f} µs"),
-        "compute": ("Tick, p99", f"{status.compute_p99:.0f} µs"),
+        "rate": ("Rate", rate_text(status.recent, status.wanted)),
+        "lateness": ("Late, p99", late_text(status.lateness_p99)),
+        "compute": ("Tick, p99", late_text(status.compute_p99)),
         "skips": ("Skipped", f"{status.skips}"),
     }
     if now.lag is not None:  # a mechanism has no depth
@@ -206,20 +211,24 @@ def table(status: Status, readings: Readings, engine: EngineStatus | None = None
         cells["altered"] = ("Limited", f"{readings.altered}")
     if now.bounded:
         cells["bounded"] = ("Gains", "bounded")
-    pairs = [_cells(name, *texts) for name, texts in cells.items()]
+    red = () if status.holds else ("rate",)
+    pairs = [_cells(name, *texts, name in red) for name, texts in cells.items()]
     half = (len(pairs) + 1) // 2
     rows = zip_longest(pairs[:half], pairs[half:], fillvalue="")
     body = "".join(f"<tr>{left}<td style='width:1.2em'></td>{right}</tr>" for left, right in rows)
     return f"<table style='width:calc(100% - 1.5em);margin:0 0.75em;{_SMALL}'>{body}</table>"
 
 
-def noted(notes: list[str]) -> str:
+def noted(notes: list[str], warning: str = "") -> str:
     """What the run says of itself, below the table; a scene's names are not to be trusted."""
     style = f"margin:0.4em 0.75em 0;{_SMALL}"
-    lines = (f"<p data-name='note' style='{style}'>{escape(note)}</p>" for note in notes)
+    lines = [f"<p data-name='note' style='{style}'>{escape(note)}</p>" for note in notes]
+    if warning:
+        lines.insert(0, f"<p data-name='warning' style='{style};{_RED}'>{escape(warning)}</p>")
     return "".join(lines)
 
 
-def _cells(name: str, label: str, value: str) -> str:
+def _cells(name: str, label: str, value: str, red: bool) -> str:
     style = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
-    return f"<td>{label}</td><td data-name='{name}' style='{style}'>{value}</td>"
+    style += f";{_RED}" if red else ""
+    return f"<td>{label}</td><td data-name='{name}' style='{style}'>{escape(value)}</td>"

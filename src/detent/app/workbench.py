@@ -19,14 +19,15 @@ from detent.app.pull import Pull
 from detent.app.readings import Readings
 from detent.app.server import PageServer
 from detent.app.stage import Stage, set_stage
-from detent.app.status import StatusLine, first_line, last_line
+from detent.app.status import StatusLine, first_line
 from detent.app.stopper import Stopper
 from detent.app.tracks import Tracks
 from detent.checks import positive
 from detent.coupling.gains import block_inertia
 from detent.errors import DetentError
 from detent.hands import Impedance
-from detent.servo.loop.live import Live, Status
+from detent.servo.loop.live import Live
+from detent.servo.loop.status import Status
 from detent.servo.world.start import inertia_from, inverse_within
 from detent.session import Session
 from detent.setup.bounds import bound
@@ -123,7 +124,7 @@ def play(
     rate: float = 4000.0,
     port: int = 8080,
     host: str = "127.0.0.1",
-    realtime: bool = False,
+    realtime: bool = True,
     seconds: float | None = None,
     open_browser: bool = False,
     record: str | Path | None = None,
@@ -135,7 +136,7 @@ def play(
         rate: [Hz] of the servo.
         port: of the page; the next free one if it is taken, any if 0.
         host: a loopback address; others are refused.
-        realtime: ask for real-time priority.
+        realtime: take real-time priority where allowed.
         seconds: [s] after which to stop.
         open_browser: show the page.
         record: a file to stream the trace into.
@@ -206,13 +207,14 @@ def hold(
         bench = Workbench(session, live, stage, server, lead.firmness)
         if not lead.scripted:
             bench.pull.hold()
+        screen.say_once("rights", live.promises.advice)
         stopper.gentle = True
         run(bench, live, screen, stopper.stop, seconds)
         live.stop()
         status, link, lead = live.status(), bench.wanted_link, bench.lead
     ends = link is None or stopper.stop.is_set()
     if ends:
-        screen.say(last_line(status, bench.readings))
+        screen.end(status, bench.readings)
     for note in live.notes():
         screen.say(f"note: {note}")
     if ends or link is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from detent.bench.admittance import bench_admittance, bench_mechanism
 from detent.bench.bodies import bench_bodies
 from detent.bench.contacts import bench_contacts, bench_friction
+from detent.bench.fair import bench_fair
 from detent.bench.impulse import bench_impulses
 from detent.bench.linkage import bench_linkage
 from detent.bench.live import bench_live
@@ -33,5 +34,5 @@ def run_bench(quick: bool, progress: Progress) -> Numbers:
     for done, part in enumerate(PARTS):
         numbers |= part(quick)
         progress((1.0 - LIVE_SHARE) * (done + 1) / len(PARTS))
-    numbers |= bench_slow_engine(quick)
+    numbers |= bench_fair(quick) | bench_slow_engine(quick)
     return numbers | bench_live(quick, lambda done: progress(1.0 - LIVE_SHARE * (1.0 - done)))

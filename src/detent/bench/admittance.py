@@ -17,8 +17,8 @@ from detent.bench.scenes import corner_at_rest
 from detent.hands import Sinusoid
 from detent.mechanism import Mechanism
 from detent.mechanism.library import builtin
-from detent.servo.loop.live import percentile
 from detent.servo.loop.loop import run_lockstep, time_ticks
+from detent.servo.loop.status import percentile
 from detent.session import Session
 
 NAMES = ("rolling-disk", "disk-on-sphere", "two-link-circle")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
@@ -10,18 +11,19 @@ import tempfile
 import numpy as np
 
 from detent.servo.loop.baseline import sleep_lateness
-from detent.servo.loop.clock import Promises
+from detent.servo.loop.rights import PRIORITY, Promises
 
 BINS = 4000  # [µs] beyond them lateness is only counted
 
 
-def baseline_lateness(rate: float, seconds: float) -> tuple[str, np.ndarray]:
-    """What was measured, and its histogram [µs]; as urgent as the live servo may be."""
-    histogram = cyclictest(rate, seconds)
+def baseline_lateness(rate: float, seconds: float, fifo: bool) -> tuple[str, np.ndarray]:
+    """What was measured, and its histogram [µs]; with real-time priority or plain."""
+    histogram = cyclictest(rate, seconds, fifo)
     if histogram is not None:
         return "cyclictest", histogram
     promises = Promises()
-    promises.take(realtime=True)
+    if fifo:
+        promises.take(realtime=True)
     try:
         late = sleep_lateness(rate, seconds) // 1000
     finally:
@@ -29,24 +31,24 @@ def baseline_lateness(rate: float, seconds: float) -> tuple[str, np.ndarray]:
     return "sleep loop", np.bincount(np.clip(late, 0, BINS), minlength=BINS + 1)
 
 
-def cyclictest(rate: float, seconds: float) -> np.ndarray | None:
+def cyclictest(rate: float, seconds: float, fifo: bool) -> np.ndarray | None:
     """Its histogram [µs], or None where it is not installed or not allowed to run."""
     command = shutil.which("cyclictest")
     if command is None:
         return None
     with tempfile.NamedTemporaryFile("r", suffix=".txt") as file:
         arguments = {
-            "--priority": 80,
             "--threads": 1,
             "--interval": round(1e6 / rate),
-            "--loops": round(rate * seconds),
+            "--duration": math.ceil(seconds),
             "--histogram": BINS,
             "--histfile": file.name,
         }
+        if fifo:
+            arguments["--priority"] = PRIORITY
         options = [f"{name}={value}" for name, value in arguments.items()]
-        subprocess.run(
-            [command, "--quiet", "--mlockall", *options], check=False, capture_output=True
-        )
+        options += ["--mlockall"] if fifo else []
+        subprocess.run([command, "--quiet", *options], check=False, capture_output=True)
         return read_histogram(file.read())
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from detent.bench.baseline import baseline_lateness
-from detent.bench.live import Turn, compare_turns, schedule_drift
 from detent.bench.rounds import Numbers
+from detent.bench.turns import Turn, compare_turns, watch
 from detent.engines.host import Host
 from detent.local.model import LocalModel
 from detent.local.pace import Pace
@@ -29,24 +29,21 @@ def bench_slow_engine(quick: bool) -> Numbers:
     for _ in range(turns):
         with session.live(RATE, realtime=True) as live:
             time.sleep(SETTLE)
-            lateness, skips = live.histogram(), live.status().skips
-            time.sleep(seconds)
+            ours.append(watch(live, seconds))
             assert isinstance(live.engine, Host)
             rates.append(live.engine.status().rate)
-            lateness, skips = live.histogram() - lateness, live.status().skips - skips
-            ours.append(Turn("live", lateness, True, skips, schedule_drift(live)))
-        base.append(baseline_beside(session, seconds))
-    numbers = {f"slow_engine_{k}": v for k, v in compare_turns(ours, base).items()}
+            fifo = live.promises.fifo
+        base.append(baseline_beside(session, seconds, fifo))
+    numbers = compare_turns("slow_engine", ours, base)
     return {"slow_engine_hz": sum(rates) / len(rates), "slow_engine_servo_hz": RATE, **numbers}
 
 
-def baseline_beside(session: Session, seconds: float) -> Turn:
+def baseline_beside(session: Session, seconds: float, fifo: bool) -> Turn:
     """The baseline, while the engine simulates for nobody."""
     host = session.host_engine()
     try:
         host.start()
         time.sleep(SETTLE)
-        name, lateness = baseline_lateness(RATE, seconds)
+        return Turn(*baseline_lateness(RATE, seconds, fifo))
     finally:
         host.stop()
-    return Turn(name, lateness, True)

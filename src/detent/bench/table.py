@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from detent.bench.live import PERIOD
 from detent.bench.rounds import Numbers
 
 if TYPE_CHECKING:
@@ -49,9 +48,13 @@ BARS: dict[str, tuple[str, float]] = {
     "allocations": ("=", 0.0),
     "merge_allocations": ("=", 0.0),
     "resident_growth_kib": ("≤", 256.0),
-    "slow_engine_live_over_baseline_p99": ("≤", 1.5),
-    "live_over_baseline_p99": ("≤", 1.5),
-    "live_drift_us": ("≤", PERIOD),
+    "slow_engine_over_baseline_p99": ("≤", 1.5),
+    "slow_engine_drift_periods": ("≤", 1.0),
+    "live_fair_over_baseline_p99": ("≤", 1.3),
+    "live_fair_skips_over_late": ("≤", 2.0),
+    "live_fair_drift_periods": ("≤", 1.0),
+    **{f"live_{k}khz_over_baseline_p99": ("≤", 1.1) for k in (1, 4, 8)},
+    **{f"live_{k}khz_drift_periods": ("≤", 1.0) for k in (1, 4, 8)},
 }
 
 

@@ -321,18 +321,23 @@ def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
-    """Say what this machine can promise: timer, scheduling, compiler cache."""
+    """Say what this machine can promise, and what to write where for real-time priority."""
     from detent.cli.doctor import examine
+    from detent.servo.loop.rights import lines_to_allow
 
     compile_first()
-    findings = examine()
+    findings, files = examine(), lines_to_allow()
     if as_json:
-        print(json.dumps(findings, indent=1))
+        print(json.dumps(findings | {"to allow it": files}, indent=1))
         return
     table = Table(show_header=False, box=None, padding=(0, 2))
     for name, value in findings.items():
-        table.add_row(f"[bold]{name}[/]", str(value))
+        table.add_row(f"[bold]{name}[/]", escape(value))
     out.print(table)
+    out.print("\nReal-time priority and locked memory are allowed by any of these, from the next")
+    out.print("log-in (limits.d), restart (systemd) or start (container) on:")
+    for file, lines in files.items():
+        print(f"\n# {file}\n{lines}")
 
 
 app.command()(play)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import shutil
 
 import mujoco
@@ -13,14 +14,14 @@ import numpy as np
 from detent.cli.warm import is_compiled
 from detent.kernels.jit import compiled_cache
 from detent.servo.loop.baseline import sleep_lateness
-from detent.servo.loop.clock import Promises
+from detent.servo.loop.rights import Promises, why_refused
 
 
 def examine() -> dict[str, str]:
     """Findings in words."""
     promises = Promises()
     promises.take(realtime=True)
-    held = str(promises)
+    held, rights = str(promises), describe_rights(promises)
     late = sleep_lateness(4000.0, 2.0) / 1e3
     promises.release()
     p50, p99 = np.percentile(late, [50, 99])
@@ -30,8 +31,21 @@ def examine() -> dict[str, str]:
         f"NumPy {np.__version__}, Python {platform.python_version()}",
         "compiled servo": f"{'ready' if is_compiled() else 'not yet'} in {compiled_cache()}",
         "the servo may have": held,
+        **rights,
         "timer at 4 kHz": f"late by {p50:.0f} µs (half), {p99:.0f} µs (99 %), "
         f"{late.max():.0f} µs (worst)",
         "cyclictest": shutil.which("cyclictest") or "not installed (Debian: rt-tests)",
         "browser": shutil.which("chromium") or shutil.which("google-chrome") or "none found",
+    }
+
+
+def describe_rights(promises: Promises) -> dict[str, str]:
+    """What is the case now, in the thread that was promised it."""
+    most = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
+    size = "unlimited" if most == resource.RLIM_INFINITY else f"{most // 1024} KiB"
+    return {
+        "real-time priority": f"allowed (SCHED_FIFO {os.sched_getparam(0).sched_priority})"
+        if promises.fifo
+        else f"refused: {why_refused()}",
+        "locked memory": "allowed" if promises.locked else f"refused: the limit memlock is {size}",
     }

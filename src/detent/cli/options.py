@@ -39,7 +39,7 @@ Constraints = Annotated[
     str | None,
     typer.Option(help="static, kinematic or (unless given) inertial, with --local."),
 ]
-Realtime = Annotated[bool, typer.Option(help="Ask for real-time priority.")]
+Realtime = Annotated[bool, typer.Option(help="Take real-time priority where allowed.")]
 Seconds = Annotated[float | None, typer.Option(help="Stop by itself after so many seconds.")]
 Record = Annotated[Path | None, typer.Option(help="Stream the trace into a file.")]
 DeviceName = Annotated[

@@ -160,7 +160,7 @@ def play(
     engine: o.EngineName = "mujoco",
     engine_rate: o.EngineRate = None,
     constraints: o.Constraints = None,
-    realtime: o.Realtime = False,
+    realtime: o.Realtime = True,
     seconds: o.Seconds = None,
     record: o.Record = None,
     device: o.DeviceName = None,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from detent.servo.loop.live import percentile
 from detent.servo.loop.loop import time_ticks
+from detent.servo.loop.status import percentile
 from detent.setup.constants import PREFLIGHT_TICKS
 from detent.setup.subject import Subject
 

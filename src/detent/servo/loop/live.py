@@ -15,11 +15,12 @@ from detent.coupling import Coupling
 from detent.errors import ParameterError, PlatformError
 from detent.hands import Hand, Impedance
 from detent.servo.compile import prepare_material
-from detent.servo.constants import KEEP_SECONDS, SPIN_NS, VIEW_HZ
+from detent.servo.constants import KEEP_SECONDS, MOST_SPIN, SPIN_NS, VIEW_HZ
 from detent.servo.force_path import ForcePath
-from detent.servo.loop.clock import Promises
 from detent.servo.loop.exchange import latest, publish
 from detent.servo.loop.loop import run_live
+from detent.servo.loop.rights import Promises
+from detent.servo.loop.status import Meter, Status, open_percentile
 from detent.servo.structs import SKIPS, STARTED, STOP, TICKS
 from detent.world.contact import Contact
 
@@ -85,20 +86,6 @@ class Ready(Protocol):
         ...
 
 
-class Status(NamedTuple):
-    """How the loop is doing."""
-
-    ticks: int
-    skips: int
-    lost: int  # rows overwritten before they were drained
-    rate: float  # [Hz] measured
-    lateness_p50: float  # [µs]
-    lateness_p99: float  # [µs]
-    compute_p50: float  # [µs]
-    compute_p99: float  # [µs]
-    promises: str
-
-
 class Live:
     """A running servo. Use it through `Session.live`."""
 
@@ -118,6 +105,8 @@ class Live:
         self.period_ns = round(1e9 / rate)
         self._realtime, self._sink, self._cost_ns = realtime, sink, cost_ns
         self.promises = Promises()
+        self._meter = Meter(rate)
+        self._settled = threading.Event()  # the machine has said what it allows
         self.engine = engine  # of a local model
         self._tool_bodies = tool_bodies  # which of its bodies the servo's are
         self._parameters = servo.parameters.copy()
@@ -141,11 +130,12 @@ class Live:
                 f"this world take {cost / 1e3:.0f} µs here (99 %): "
                 f"at most {1e9 / cost:.0f} Hz"
             )
-        run_live(self._servo, self.period_ns, SPIN_NS, 1, 0)  # compiled before the clock starts
+        run_live(self._servo, self.period_ns, 0, 1, 0)  # compiled before the clock starts
         for target in (self._drive, self._drain):
             thread = threading.Thread(target=target, name=f"detent{target.__name__}", daemon=True)
             self._threads.append(thread)
             thread.start()
+        self._settled.wait()
 
     def stop(self) -> None:
         """Stop the loop and wait for the last rows."""
@@ -267,11 +257,13 @@ class Live:
             ticks,
             int(ck.counts[SKIPS]),
             self._lost,
+            self.rate,
             ticks / seconds,
-            percentile(ck.lateness, 0.5),
-            percentile(ck.lateness, 0.99),
-            percentile(ck.compute, 0.5),
-            percentile(ck.compute, 0.99),
+            self._meter.rate,
+            open_percentile(ck.lateness, 0.5),
+            open_percentile(ck.lateness, 0.99),
+            open_percentile(ck.compute, 0.5),
+            open_percentile(ck.compute, 0.99),
             str(self.promises),
         )
 
@@ -281,18 +273,30 @@ class Live:
         return self._ready.said() + ([f"the engine said: {trouble}"] if trouble else [])
 
     def _drive(self) -> None:
-        self.promises.take(self._realtime)
+        try:
+            self.promises.take(self._realtime)
+        finally:
+            self._settled.set()
         try:
             every = max(1, round(self.rate / VIEW_HZ))
-            run_live(self._servo, self.period_ns, SPIN_NS, every, 2**62)
+            run_live(self._servo, self.period_ns, self._spin_ns(), every, 2**62)
         finally:
             self._ready.release()
             self._ended = time.monotonic_ns()
             self.promises.release()
 
+    def _spin_ns(self) -> int:
+        """How long to spin before a deadline [ns].
+
+        Who spins without priority uses up the share of time that is needed when it counts.
+        """
+        return min(SPIN_NS, round(MOST_SPIN * self.period_ns)) if self.promises.fifo else 0
+
     def _drain(self) -> None:
         while self._threads[0].is_alive():
             self._take_rows()
+            if ticks := int(self._servo.clock.counts[TICKS]):
+                self._meter.mark(time.monotonic_ns(), ticks)
             time.sleep(0.02)
         self._take_rows()
 
@@ -322,11 +326,3 @@ class Live:
             kept = sum(len(chunk) for chunk in self._chunks)
             while kept - len(self._chunks[0]) > KEEP_SECONDS * self.rate:
                 kept -= len(self._chunks.popleft())
-
-
-def percentile(histogram: np.ndarray, fraction: float) -> float:
-    """The upper edge of the bin [µs] below which this fraction of the samples lies."""
-    total = histogram.sum()
-    if total == 0:
-        return 0.0
-    return float(np.searchsorted(np.cumsum(histogram), fraction * total) + 1)
