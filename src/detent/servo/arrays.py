@@ -11,6 +11,7 @@ from detent.kernels.rank import mapping_work
 from detent.kernels.ringing import ring_memory
 from detent.kernels.sliding import FrictionWork, friction_work
 from detent.servo.constants import HISTOGRAM_BINS
+from detent.servo.guarded import make_guarded
 from detent.servo.structs import Block, Clock, Device, Lead, Motion, Rows
 from detent.servo.world.spans import load_size, row_width, tree_spans
 
@@ -93,6 +94,7 @@ def make_device() -> Device:
         mass=a((6, 6)), mobility=a((6, 6)), mask=a(6), axes=a(6, whole), dimension=a(1, whole),
         packed=a((2, 6, 6)), topology=a(6), environment=a(6), felt=a(6), ring_memory=ring_memory(6),
         ringing=a(1, whole), lag=a(6), raw=a(6), filtered=a(6), altered=a(1, whole),
+        guard=make_guarded(),
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from detent.kernels.rank import MappingWork
 from detent.kernels.sliding import FrictionWork
 from detent.kernels.struct import Struct
 from detent.local.records import Local
+from detent.servo.guarded import Guarded
 from detent.servo.loop.exchange import Slot
 
 # Places of `Scene.features`.
@@ -249,6 +250,7 @@ class Device(Struct):
     raw: np.ndarray  # (6,) wrench before the force path
     filtered: np.ndarray  # (6,)
     altered: np.ndarray  # (1,) 1 = the force path changed it
+    guard: Guarded
 
 
 class Lead(Struct):
@@ -289,11 +291,20 @@ class Closures(Struct):
 
 
 # Why the servo stopped.
-FAULTS = ("none", "the wrench for the device is not finite", "the world's motion is not finite")
-NO_FAULT, WRENCH_NOT_FINITE, WORLD_NOT_FINITE = range(3)
+FAULTS = (
+    "none", "the wrench for the device is not finite", "the world's motion is not finite",
+    "the wrench for the device is beyond 1e6 N or N·m", "the device was lost",
+    "the device is not calibrated", "the device has switched its force off",
+    "a reading of the device is not finite", "the device has fallen silent",
+    "the device's position jumped",
+)  # fmt: skip
+NO_FAULT, WRENCH_NOT_FINITE, WORLD_NOT_FINITE, WRENCH_TOO_LARGE = range(4)
+DEVICE_LOST, DEVICE_NOT_CALIBRATED, DEVICE_FORCE_OFF, DEVICE_NOT_FINITE = range(4, 8)
+DEVICE_SILENT, DEVICE_JUMPED = range(8, 10)
 
 # Places of `Clock.counts`.
-TICKS, SKIPS, FAULT, ALTERED, STARTED, STOP = range(6)
+# ALTERED: ticks that the force path changed; LATCHED: those of them with a zero that is held.
+TICKS, SKIPS, FAULT, ALTERED, STARTED, STOP, LATCHED = range(7)
 
 
 class Clock(Struct):
