@@ -105,6 +105,10 @@ class ServoFault(DetentError):
         self.reason, self.last_rows = reason, last_rows
 
 
+class DeviceFault(ServoFault):
+    """The servo stopped with zero force because of its device: lost, silent, not calibrated."""
+
+
 class MechanismError(DetentError):
     """A mechanism is described wrongly. Carries the offending expression."""
 

@@ -162,8 +162,7 @@ class Session:
         Args:
             rate: [Hz].
             hand: who pushes at first; `Live.pull` moves an impedance hand.
-            realtime: take SCHED_FIFO, locked memory and low latency where allowed;
-                `Live.promises` says what was.
+            realtime: take SCHED_FIFO and locked memory where allowed (see `Live.promises`).
             record: a file to stream the trace into.
         """
         rate = positive("rate", rate)

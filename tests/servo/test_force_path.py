@@ -16,6 +16,7 @@ from detent.servo.structs import ALTERED, FAULT, NO_FAULT
 from detent.session import Prepared, raise_fault
 from lab import advance, loose, scene, start
 
+BLOCKS = slice(0, 3), slice(3, 6)
 PUSH = Constant(force=(0.32, -0.4), torque=0.003)
 
 
@@ -61,12 +62,33 @@ def test_the_filter_is_a_first_order_low_pass() -> None:
         np.testing.assert_allclose(sent, state, rtol=1e-9, atol=1e-12)
 
 
-def test_filter_then_slew_then_cap() -> None:
-    """In this order: the cap always holds at the end."""
+def step_sizes(wrenches: np.ndarray) -> tuple[float, float]:
+    steps = np.diff(wrenches, axis=0, prepend=np.zeros((1, 6)))
+    force, torque = (np.linalg.norm(steps[:, part], axis=1).max() for part in BLOCKS)
+    return float(force), float(torque)
+
+
+def test_filter_then_cap_then_slew() -> None:
+    """The target is capped first, so cap and slew hold together."""
     guard = ForcePath(filter_hz=50.0, slew_force=300.0, slew_torque=3.0)
     run = corner(force_path=guard, device=Inertial(limits=(0.3, 0.3, 0.002))).run(2.0, PUSH)
-    assert np.abs(run["device_wrench"][:, :2]).max() <= 0.3 * (1 + 1e-12)
-    assert np.abs(run["device_wrench"][:, 5]).max() <= 0.002 * (1 + 1e-12)
+    assert np.abs(run["device_wrench"][:, :2]).max() <= 0.3
+    assert np.abs(run["device_wrench"][:, 5]).max() <= 0.002
+    force, torque = step_sizes(run["device_wrench"])
+    assert force <= 300.0 / 512 * (1 + 1e-12)
+    assert torque <= 3.0 / 512 * (1 + 1e-12)
+
+
+def test_a_torque_limit_that_binds_keeps_the_slew_of_the_force() -> None:
+    """The force stepped by 24 times the slew limit when the cap followed the slew."""
+    session = corner(
+        contact=Contact(4000, 30, strategy="saturate"), force_path=ForcePath(slew_force=200.0),
+        device=Inertial(limits=(15.0, 15.0, 0.005)),
+    )  # fmt: skip
+    run = session.run(2.0, PUSH)
+    assert np.abs(run["raw_wrench"][:, 5]).max() > 0.01  # it binds
+    assert step_sizes(run["device_wrench"])[0] <= 200.0 / 512 * (1 + 1e-12)
+    assert np.abs(run["device_wrench"][:, 5]).max() <= 0.005
 
 
 @pytest.mark.parametrize(
@@ -193,7 +215,7 @@ def test_a_world_that_explodes_stops_the_servo() -> None:
             '<geom size=".02" mass="1"/></body>'
         )
     ).placed([0.01])
-    with pytest.raises(ServoFault, match="not finite") as caught:
+    with pytest.raises(ServoFault, match=r"not finite|beyond 1e6") as caught:
         loose(world).run(5.0)
     assert caught.value.last_rows is not None
     assert np.isfinite(caught.value.last_rows["device_wrench"]).all()

@@ -12,6 +12,7 @@ from detent.checks import not_negative, one_of, positive, positives, vector
 from detent.devices.adapters import Adapter, Placed, behind_port
 from detent.devices.constants import NOISE_LENGTH
 from detent.devices.protocol import SUBSPACES
+from detent.devices.safety import NO_LIMITS, Safety
 from detent.devices.simulated_display import Display, make_display, read_display, write_display
 from detent.errors import ParameterError
 
@@ -80,6 +81,11 @@ class AdmittanceDisplay:
     def mass(self) -> float:
         """[kg] apparent, at this steering angle."""
         return OPEN + DRIVE / math.tan(self.steering) ** 2
+
+    @property
+    def safety(self) -> Safety:
+        """No limits but the cap."""
+        return NO_LIMITS
 
     @property
     def takes_motion(self) -> bool:

@@ -11,6 +11,7 @@ from detent.checks import not_negative, one_of, positive, positives, vector
 from detent.devices.adapters import Adapter, Placed, behind_port
 from detent.devices.constants import MOST_DELAY
 from detent.devices.protocol import SUBSPACES
+from detent.devices.safety import NO_LIMITS, Safety
 from detent.devices.simulated import held_response, make_mass, read_mass, write_mass
 from detent.errors import ParameterError
 from detent.kernels.constants import INTEGRATORS
@@ -78,6 +79,11 @@ class Inertial:
         if values.shape == (3,):
             values = np.array([values[0], values[1], np.inf, np.inf, np.inf, values[2]])
         return values
+
+    @property
+    def safety(self) -> Safety:
+        """No limits but the cap."""
+        return NO_LIMITS
 
     @property
     def takes_motion(self) -> bool:

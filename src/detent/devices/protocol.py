@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from detent.devices.adapters import Adapter, Placed
+from detent.devices.safety import Safety
 
 #: directions (x, y, z and rotations about them) in which a device can move
 SUBSPACES = {
@@ -46,6 +47,11 @@ class Device(Protocol):
 
     def cap(self) -> np.ndarray:
         """(6,) the largest wrench [N, N·m]; infinite for an ideal device."""
+        ...
+
+    @property
+    def safety(self) -> Safety:
+        """What the force path must keep beside the cap; `NO_LIMITS` for an ideal device."""
         ...
 
     def adapter(self, placed: Placed) -> Adapter:

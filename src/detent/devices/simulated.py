@@ -30,6 +30,10 @@ class Mass(Struct):
     integrator: np.ndarray  # (1,) see above
     response: np.ndarray  # (3, 6, 6) of a held force: see `held_response`
     differences: np.ndarray  # (1,) 1 = the twist is that of the encoders' differences
+    blend: np.ndarray  # (1,) [-] of the low pass on those differences, 1 = none
+    senses: np.ndarray  # (1,) 1 = it knows the hand's wrench
+    hold: np.ndarray  # (1,) [ticks] between two of its own samples: a slower device
+    ticks: np.ndarray  # (1,) so far
     delayed: np.ndarray  # (MOST_DELAY + 1, 6) the last commands
     push: np.ndarray  # (6,) [N, N·m] all that acts on it
     acceleration: np.ndarray  # (6,)
@@ -45,7 +49,8 @@ def make_mass(state: State, command: Command, hand: np.ndarray) -> Mass:
     return Mass(
         state=state, command=command, hand=hand, mobility=a((6, 6)), friction=a(2), damping=a(2),
         resolution=a(1), step=a(1), delay=a(1, whole), integrator=a(1, whole),
-        response=a((3, 6, 6)), differences=a(1, whole), delayed=a((MOST_DELAY + 1, 6)),
+        response=a((3, 6, 6)), differences=a(1, whole), blend=np.ones(1), senses=np.ones(1, whole),
+        hold=np.ones(1, whole), ticks=a(1, whole), delayed=a((MOST_DELAY + 1, 6)),
         push=a(6), acceleration=a(6), free=a(6), after=a(6), travel=a(6), last=a(7),
     )  # fmt: skip
 
@@ -106,8 +111,11 @@ def accelerate_mass(m: Mass) -> None:
     Damping is in it where it is explicit, else in `held_response`.
     """
     explicit = m.integrator[0] == VELOCITY_FIRST
-    now, size, push = m.state.counts[SEQUENCE], m.delayed.shape[0], m.push
-    copy_vector(m.command.wrench, m.delayed[now % size])
+    now, size, push = m.ticks[0], m.delayed.shape[0], m.push
+    if now % m.hold[0] == 0:
+        copy_vector(m.command.wrench, m.delayed[now % size])
+    else:  # between its samples it goes on with what it was told before
+        copy_vector(m.delayed[(now - 1) % size], m.delayed[now % size])
     old = now - m.delay[0]
     felt = m.delayed[old % size]
     for k in range(6):
@@ -227,14 +235,19 @@ def read_encoders(m: Mass) -> None:
 def read_mass(m: Mass) -> None:
     """Stage: pose, twist, and the hand's wrench, which an ideal device knows."""
     st = m.state
+    if m.senses[0] != 0:
+        copy_vector(m.hand, st.wrench)
+    if m.ticks[0] % m.hold[0] != 0:
+        return
     read_encoders(m)
-    copy_vector(m.hand, st.wrench)
     if m.differences[0] == 0:
         copy_vector(st.true_twist, st.twist)
         return
-    pose_error(st.position, st.quaternion, m.last[0:3], m.last[3:7], st.twist)
+    pose_error(st.position, st.quaternion, m.last[0:3], m.last[3:7], m.travel)
     for i in range(6):
-        st.twist[i] /= m.step[0]
+        speed = m.travel[i] / (m.hold[0] * m.step[0])
+        smooth = st.twist[i] + m.blend[0] * (speed - st.twist[i])
+        st.twist[i] = speed if m.blend[0] == 1.0 else smooth
     copy_vector(st.position, m.last[0:3])
     copy_vector(st.quaternion, m.last[3:7])
 
@@ -247,6 +260,8 @@ def write_mass(m: Mass) -> None:
         move_held(m)
     else:
         move_velocity_first(m)
-    m.state.counts[SEQUENCE] += 1
-    m.state.counts[STAMP] = int(1e9 * m.step[0] * m.state.counts[SEQUENCE] + 0.5)
-    read_encoders(m)
+    m.ticks[0] += 1
+    if m.ticks[0] % m.hold[0] == 0:
+        m.state.counts[SEQUENCE] += 1
+        m.state.counts[STAMP] = int(1e9 * m.step[0] * m.ticks[0] + 0.5)
+        read_encoders(m)

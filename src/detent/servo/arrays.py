@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 
@@ -11,8 +13,28 @@ from detent.kernels.rank import mapping_work
 from detent.kernels.ringing import ring_memory
 from detent.kernels.sliding import FrictionWork, friction_work
 from detent.servo.constants import HISTOGRAM_BINS
-from detent.servo.structs import Block, Clock, Device, Lead, Motion, Rows
+from detent.servo.guarded import make_guarded
+from detent.servo.structs import Clock, Device, Lead, Motion, Rows
 from detent.servo.world.spans import load_size, row_width, tree_spans
+
+
+class Block:
+    """One preallocated, zeroed block of memory from which arrays are cut."""
+
+    def __init__(self, size: int) -> None:
+        self._memory = np.zeros(size, np.uint8)
+        self._used = 0
+
+    def array(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+        """The next array of the block, aligned to a cache line."""
+        kind = np.dtype(dtype)
+        count = int(np.prod(shape))
+        start = -(-self._used // 64) * 64
+        end = start + count * kind.itemsize
+        if end > self._memory.size:
+            raise MemoryError("the block of the tick is too small")  # a bug, not a user's error
+        self._used = end
+        return self._memory[start:end].view(kind).reshape(shape)
 
 
 def make_arrays(
@@ -105,6 +127,7 @@ def make_device() -> Device:
         mass=a((6, 6)), mobility=a((6, 6)), mask=a(6), axes=a(6, whole), dimension=a(1, whole),
         packed=a((2, 6, 6)), topology=a(6), environment=a(6), felt=a(6), ring_memory=ring_memory(6),
         ringing=a(1, whole), lag=a(6), raw=a(6), filtered=a(6), altered=a(1, whole),
+        guard=make_guarded(),
     )  # fmt: skip
 
 

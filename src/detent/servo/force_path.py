@@ -6,26 +6,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detent.checks import positive
+from detent.checks import not_negative, positive
+from detent.devices.safety import Safety
 
 
 @dataclass(frozen=True)
 class ForcePath:
-    """The last guard before the device. Filter and slew are off unless asked for."""
+    """The last guard before the device. What is left out is the device's own, or off.
+
+    A slew limit can be stricter than the device's, never looser.
+    """
 
     filter_hz: float | None = None  # [Hz] cut-off of a first-order low pass
     slew_force: float | None = None  # [N/s]
     slew_torque: float | None = None  # [N·m/s]
+    ramp: float | None = None  # [s] in which force comes in when the device is engaged
 
     def __post_init__(self) -> None:
         for name in ("filter_hz", "slew_force", "slew_torque"):
             if getattr(self, name) is not None:
                 positive(name, getattr(self, name))
+        if self.ramp is not None:
+            not_negative("ramp", self.ramp)
 
-    def fill(self, p: np.ndarray) -> None:
+    def fill(self, p: np.ndarray, safety: Safety) -> None:
         """Into a parameter record whose step is set."""
         step = float(p["step"][0])
-        corner = np.inf if self.filter_hz is None else 2.0 * np.pi * self.filter_hz
-        p["filter_blend"] = 1.0 - np.exp(-corner * step)
-        slews = (self.slew_force, self.slew_torque)
-        p["slew"] = [np.inf if one is None else one * step for one in slews]
+        p["filter_blend"] = 1.0
+        if self.filter_hz is not None:
+            p["filter_blend"] = 1.0 - np.exp(-2.0 * np.pi * self.filter_hz * step)
+        asked = (self.slew_force, self.slew_torque)
+        slews = zip(asked, safety.slew, strict=True)
+        p["slew"] = [own * step if one is None else min(one, own) * step for one, own in slews]
+        ramp = safety.ramp if self.ramp is None else self.ramp
+        p["ramp"] = min(1.0, step / ramp) if ramp > 0.0 else 1.0
+        p["heat_blend"] = 1.0 - np.exp(-step / safety.heating)

@@ -87,5 +87,13 @@ PARAMETERS = np.dtype(
         ("filter_blend", "f8"),  # [-] 1 = no filter
         ("slew", "f8", 2),  # [N/tick, N·m/tick], inf = off
         ("cap", "f8", 6),  # [N, N·m], inf = off
+        ("ball", "f8", 2),  # [N, N·m] cap of the lengths of force and torque, 0 = off
+        ("continuous", "f8", 2),  # [-] share of the caps that can be held for ever
+        ("heat_blend", "f8"),  # [-] of the thermal time constant
+        ("ramp", "f8"),  # [1/tick] of the ramp-in when the device is engaged, 1 = at once
+        ("reach", "f8"),  # [m] of the device from its start, 0 = off
+        ("speed", "f8", 2),  # [m/s, rad/s] beyond which it gets no force, 0 = off
+        ("silence", "i8"),  # [ticks] without a reading after which it is lost, 0 = off
+        ("jumps", "i8"),  # a reading that no hand could cause is a fault
     ]
 )

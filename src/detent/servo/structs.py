@@ -6,8 +6,6 @@ allocates nothing and Numba compiles once for all worlds. docs/structs-and-stage
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from detent.devices.port import Port
@@ -17,6 +15,7 @@ from detent.kernels.rank import MappingWork
 from detent.kernels.sliding import FrictionWork
 from detent.kernels.struct import Struct
 from detent.local.records import Local
+from detent.servo.guarded import Guarded
 from detent.servo.loop.exchange import Slot
 
 # Places of `Scene.features`.
@@ -253,6 +252,7 @@ class Device(Struct):
     raw: np.ndarray  # (6,) wrench before the force path
     filtered: np.ndarray  # (6,)
     altered: np.ndarray  # (1,) 1 = the force path changed it
+    guard: Guarded
 
 
 class Lead(Struct):
@@ -293,11 +293,20 @@ class Closures(Struct):
 
 
 # Why the servo stopped.
-FAULTS = ("none", "the wrench for the device is not finite", "the world's motion is not finite")
-NO_FAULT, WRENCH_NOT_FINITE, WORLD_NOT_FINITE = range(3)
+FAULTS = (
+    "none", "the wrench for the device is not finite", "the world's motion is not finite",
+    "the wrench for the device is beyond 1e6 N or N·m", "the device was lost",
+    "the device is not calibrated", "the device has switched its force off",
+    "a reading of the device is not finite", "the device has fallen silent",
+    "the device's position jumped",
+)  # fmt: skip
+NO_FAULT, WRENCH_NOT_FINITE, WORLD_NOT_FINITE, WRENCH_TOO_LARGE = range(4)
+DEVICE_LOST, DEVICE_NOT_CALIBRATED, DEVICE_FORCE_OFF, DEVICE_NOT_FINITE = range(4, 8)
+DEVICE_SILENT, DEVICE_JUMPED = range(8, 10)
 
 # Places of `Clock.counts`.
-TICKS, SKIPS, FAULT, ALTERED, STARTED, STOP = range(6)
+# ALTERED: ticks that the force path changed; LATCHED: those of them with a zero that is held.
+TICKS, SKIPS, FAULT, ALTERED, STARTED, STOP, LATCHED = range(7)
 
 
 class Clock(Struct):
@@ -376,22 +385,3 @@ class MechanismServo(Struct):
     written: np.ndarray
     stages: np.ndarray
     work: np.ndarray  # (4, 6, 6) scratch
-
-
-class Block:
-    """One preallocated, zeroed block of memory from which arrays are cut."""
-
-    def __init__(self, size: int) -> None:
-        self._memory = np.zeros(size, np.uint8)
-        self._used = 0
-
-    def array(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
-        """The next array of the block, aligned to a cache line."""
-        kind = np.dtype(dtype)
-        count = int(np.prod(shape))
-        start = -(-self._used // 64) * 64
-        end = start + count * kind.itemsize
-        if end > self._memory.size:
-            raise MemoryError("the block of the tick is too small")  # a bug, not a user's error
-        self._used = end
-        return self._memory[start:end].view(kind).reshape(shape)

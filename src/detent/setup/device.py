@@ -36,6 +36,7 @@ def fill_device(out: Device, device: DeviceModel, start: ToolStart) -> None:
             device.subspace,
             "one in which the tool moves, or the device needs a mass and an inertia of its own",
         )
+    out.guard.actuated[:] = device.safety.actuated
     out.mobility[:] = inverse_within(out.mass, out.mask)
     axes = np.nonzero(out.mask)[0]
     out.dimension[0] = len(axes)
@@ -61,6 +62,7 @@ def place_device(
     following = coupling.following()
     pose = np.concatenate([start.position, start.quaternion])
     pose[: len(offset)] += offset
+    known.guard.home[:] = pose[:3]
     placed = Placed(
         pose=pose,
         twist=known.mask * start.twist,
@@ -80,7 +82,13 @@ def fill_limits(p: np.ndarray, contact: Contact, device: DeviceModel) -> None:
     limits = np.asarray(device.cap(), float)
     if limits.shape != (6,) or not (limits > 0.0).all():
         raise ParameterError("device cap", limits.tolist(), "six positive numbers, or infinite")
-    limited = bool(np.isfinite(limits).any())
+    limited, safety = bool(np.isfinite(limits).any()), device.safety
     p["strategy"] = STRATEGIES.index(contact.strategy) if limited else FULL
     p["limit"] = limits
-    p["cap"] = np.inf if contact.strategy == "full" else limits
+    ignored = contact.strategy == "full" and not safety.binding
+    p["cap"] = np.inf if ignored else limits
+    lengths = np.asarray(safety.length)
+    p["ball"] = np.where(np.isfinite(lengths), lengths, 0.0)
+    p["continuous"], p["reach"], p["speed"] = safety.continuous, safety.reach, safety.speed
+    p["silence"] = int(np.ceil(safety.silence / float(p["step"][0])))
+    p["jumps"] = safety.jumps

@@ -108,7 +108,7 @@ class MechanismSubject:
         adapter = place_device(asked.device, device, start, coupling, 1.0 / rate, notes)
         fill_lead(lead, asked.device, following, device, start.mobility, 1.0 / rate, notes)
         fill_hand(p, hand)
-        asked.force_path.fill(p)
+        asked.force_path.fill(p, asked.device.safety)
         target = adapter.port.state.true_pose.copy()
         aim(target, hand)
         script = hand.sampled(rate) if isinstance(hand, Playback) else np.zeros((0, 6))

@@ -11,6 +11,7 @@ import mujoco
 
 from detent.local.records import ACTIVE
 from detent.servo.constants import MOST_TURN
+from detent.servo.guarded import REASONS
 from detent.servo.structs import MechanismServo, Servo
 from detent.setup.bounds import unbounded_from
 from detent.world.names import geom_name, joint_name
@@ -21,14 +22,21 @@ def run_notes(
 ) -> list[str]:
     """All that a run has to say so far; *model* and *data* are the servo's, *rate* is in Hz."""
     if not isinstance(servo, Servo):  # a mechanism has stops, and neither contacts nor hinges
-        return []
+        return withheld_force(servo)
     return [
+        *withheld_force(servo),
         *lost_contacts(servo),
         *bounded_contacts(servo, model, rate),
         *loosened_bonds(servo, rate),
         *bounded_hinges(servo, model, rate),
         *physics_warnings(data),
     ]
+
+
+def withheld_force(servo: Servo | MechanismServo) -> list[str]:
+    """For how long the device got no force, and why."""
+    ticks = zip(servo.device.guard.off_ticks, REASONS, strict=True)
+    return [f"no force for {int(count)} ticks: {why}" for count, why in ticks if count]
 
 
 def lost_contacts(servo: Servo) -> list[str]:

@@ -12,7 +12,7 @@ from detent.checks import instance
 from detent.devices.adapters import Adapter
 from detent.devices.protocol import Device
 from detent.engines.lockstep import Lockstep
-from detent.errors import ParameterError, ServoFault
+from detent.errors import DeviceFault, ParameterError, ServoFault
 from detent.hands import Guided, Hand, Playback
 from detent.kernels.stages import run_stage
 from detent.servo import places
@@ -21,7 +21,7 @@ from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Settings
 from detent.servo.loop.loop import run_lockstep
 from detent.servo.parameters import FULL
-from detent.servo.structs import FAULT, FAULTS, NO_FAULT
+from detent.servo.structs import DEVICE_LOST, FAULT, FAULTS, NO_FAULT
 from detent.servo.world.start import ToolStart
 from detent.setup.combinations import suited
 from detent.setup.contact import fill_contact
@@ -78,7 +78,7 @@ class Prepared:
         if not now.coupling.channels.leads:
             fill_coupling(out, settings.coupling, self.start, self.servo.device, notes)
         instance("force_path", settings.force_path, ForcePath, "a ForcePath")
-        settings.force_path.fill(out)
+        settings.force_path.fill(out, self.device.safety)
         if isinstance(settings.hand, Guided | Playback) and settings.hand is not now.hand:
             raise ParameterError("hand", settings.hand, "a Constant, Sinusoid or Impedance by then")
         fill_hand(out, settings.hand)
@@ -135,7 +135,8 @@ def raise_fault(servo: Any, rows: np.ndarray) -> None:
     fault = int(servo.clock.counts[FAULT])
     if fault != NO_FAULT:
         last = rows[-64:]
-        raise ServoFault(
+        kind = DeviceFault if fault >= DEVICE_LOST else ServoFault
+        raise kind(
             f"the servo stopped with zero force: {FAULTS[fault]}",
             {name: last[name].copy() for name in last.dtype.names or ()},
         )

@@ -174,7 +174,7 @@ class WorldSubject:
         fill_hold(p, asked.outside, start, device.mask, notes)
         fill_coupling(p, asked.coupling, start, device, notes)
         fill_hand(p, hand)
-        asked.force_path.fill(p)
+        asked.force_path.fill(p, asked.device.safety)
         if self._local is not None:
             self._local.fill(p)
         return p
