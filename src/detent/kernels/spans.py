@@ -139,19 +139,38 @@ def unwhiten_spans(inertia: Inertia, spans: Indices, count: int, x: Floats) -> N
 
 
 @kernel
-def kinetic_energy_spans(
-    M: Floats, inertia: Inertia, spans: Indices, count: int, qd: Floats
-) -> float:
-    """`kinetic_energy` of what lies in the spans; ``qd`` is over all dofs."""
-    rownnz, rowadr, colind = inertia.rownnz, inertia.rowadr, inertia.colind
-    total = 0.0
+def whiten_force_spans(inertia: Inertia, spans: Indices, count: int, x: Floats) -> None:
+    """`whiten` of a force over spans."""
+    rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
+    column = 0
     for b in range(count):
-        for k in range(spans[b, 0], spans[b, 0] + spans[b, 1]):
-            if qd[k] == 0.0:
-                continue
+        first, size = spans[b, 0], spans[b, 1]
+        shift = first - column
+        for k in range(first + size - 1, first - 1, -1):
+            for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
+                x[colind[a] - shift] -= LD[a] * x[k - shift]
+        for k in range(first, first + size):
+            x[k - shift] *= inertia.root[k]
+        column += size
+    if inertia.closed[0] > 0:
+        project_spans(inertia, spans, count, x)
+
+
+@kernel
+def momentum_spans(
+    M: Floats, inertia: Inertia, spans: Indices, count: int, qd: Floats, out: Floats
+) -> None:
+    """``out`` over spans ← D q̇ of what lies in them."""
+    rownnz, rowadr, colind = inertia.rownnz, inertia.rowadr, inertia.colind
+    column = 0
+    for b in range(count):
+        first, size = spans[b, 0], spans[b, 1]
+        shift = first - column
+        for k in range(first, first + size):
             diagonal = rowadr[k] + rownnz[k] - 1
-            s = 0.5 * M[diagonal] * qd[k]
+            s = M[diagonal] * qd[k]
             for a in range(rowadr[k], diagonal):
                 s += M[a] * qd[colind[a]]
-            total += s * qd[k]
-    return total
+                out[colind[a] - shift] += M[a] * qd[k]
+            out[k - shift] = s
+        column += size

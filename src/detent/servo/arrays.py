@@ -15,6 +15,7 @@ from detent.kernels.sliding import FrictionWork, friction_work
 from detent.servo.constants import HISTOGRAM_BINS
 from detent.servo.guarded import make_guarded
 from detent.servo.structs import Clock, Device, Lead, Motion, Rows
+from detent.servo.world.overlap import limit_count
 from detent.servo.world.spans import load_size, row_width, tree_spans
 
 
@@ -53,6 +54,7 @@ def make_arrays(
             + width * (4 * cap + 4 * hits)
             + model.ntendon
             + 32 * model.ntree
+            + 3 * (model.ngeom + limit_count(model))
             + (96 + 2 * CONTACT_MEMORY) * cap
             + 2**17
         )
@@ -71,7 +73,8 @@ def _motion(block: Block, model: mujoco.MjModel, loads: int, closures: int) -> M
         rank_one=a((2, nv)),
         inertia=make_inertia(*layout, closures), damped=make_inertia(*layout, closures),
         torque=a(nv), external=a(nv), penalty=a(nv), impulsive=a(nv), velocity=a(nv),
-        after=a(nv), scratch=a(nv), white=a(nv), load=a((2, loads)), spun=a(3), jac=a((6, nv)),
+        after=a(nv), met=a(nv), scratch=a(nv), white=a(nv), load=a((2, loads)),
+        turn=a(11), spun=a(3), jac=a((6, nv)),
         jac_white=a((6, nv)), jac_rate=a((6, nv)),
         twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
         mapping=mapping_work(), rank=a(2, whole), error=a((2, 6)),
@@ -85,9 +88,10 @@ def _motion(block: Block, model: mujoco.MjModel, loads: int, closures: int) -> M
 def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
     """Of contacts and limits, as many as there may be."""
     a, nv, hits, whole = block.array, model.nv, 2 * cap, np.int64
+    limits = limit_count(model)
     rows = Rows(
         count=a(1, whole), dropped=a(1, whole), bounded=a(1, whole), struck=a(1, whole),
-        hits=a(1, whole), impact=a(2), span=a((cap, 2, 2), whole), jac=a((cap, width)),
+        hits=a(1, whole), impact=a(3), span=a((cap, 2, 2), whole), jac=a((cap, width)),
         white=a((cap, width)), gain=a((cap, 4)), separation=a(cap),
         velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), friction=a(cap),
         force=a(cap),
@@ -105,6 +109,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
         hit_restitution=a(hits), hit_friction=a(hits),
         hit_tangent=a((hits, 2, width)), hit_impulse=a(hits), hit_slide=a((hits, 2)),
         packs=a(1, whole), packed=a((model.ntree, 2), whole), place=a(nv, whole),
+        slack_left=a(1, whole), limit_slack=a((limits, 3)), geom_slack=a((model.ngeom, 3)),
         heap=a(cap), lost=a(3), parent=a(model.ntree, whole), near=a(model.ntree, whole),
         group_row=a(model.ntree, whole), next_row=a(cap, whole), tree_row=a(model.ntree, whole),
         next_pair=a((cap, 2), whole), tree_gain=a((model.ntree, 2)), group_load=a(model.ntree),

@@ -21,7 +21,8 @@ ROW = np.dtype(
         ("device_wrench", "f8", 6),  # what the force path let through
         ("topology_wrench", "f8", 6),  # the part of it that holds topological constraints
         ("constraints", "i8"),  # how many topological constraints the hand is under
-        ("closure", "f8"),  # [m, rad] largest component of the errors of closed loops
+        ("closure", "f8"),  # [m] largest component of the errors of closed loops
+        ("closure_angle", "f8"),  # [rad] likewise
         ("state", "i8"),  # of the tool's contact group: free, colliding, resting
         ("contacts", "i8"),  # touching rows of the tool's group
         ("collisions", "i8"),  # rows that received an impulse

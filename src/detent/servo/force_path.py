@@ -40,4 +40,5 @@ class ForcePath:
         p["slew"] = [own * step if one is None else min(one, own) * step for one, own in slews]
         ramp = safety.ramp if self.ramp is None else self.ramp
         p["ramp"] = min(1.0, step / ramp) if ramp > 0.0 else 1.0
-        p["heat_blend"] = 1.0 - np.exp(-step / safety.heating)
+        heats = min(safety.continuous) < 1.0
+        p["heat_blend"] = 1.0 - np.exp(-step / safety.heating) if heats else 0.0

@@ -7,12 +7,14 @@ wrenches within them stays within them, and slew and cap hold together.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite, length, slew_scale, uniform_scale
+from detent.kernels.vectors import copy_vector
 from detent.servo.constants import FOLD_BACK, GIVE, IMPLAUSIBLE
 from detent.servo.guarded import Guarded
 from detent.servo.structs import (
@@ -130,6 +132,29 @@ def approach_target(gd: Guarded, wrench: np.ndarray, ramp: float) -> bool:
 
 
 @kernel
+def has_limits(p: np.ndarray) -> bool:
+    """Whether anything caps the wrench or slows it down."""
+    for block in range(2):
+        if p["ball"][0, block] > 0.0 or p["slew"][0, block] < math.inf:
+            return True
+    for i in range(6):
+        if p["cap"][0, i] < math.inf:
+            return True
+    return False
+
+
+@kernel
+def limit_wrench(de: Device, wrench: np.ndarray, p: np.ndarray) -> bool:
+    """de.filtered → wrench, within caps, ramp and slew; whether they changed it."""
+    ramp = p["ramp"][0]
+    if not has_limits(p) and de.guard.engaged[0] * ramp >= 1.0:
+        copy_vector(de.filtered, wrench)
+        return False
+    cut = cap_target(de, wrench, p)
+    return approach_target(de.guard, wrench, ramp) or cut
+
+
+@kernel
 def filter_raw(de: Device, blend: float) -> None:
     """de.filtered follows de.raw, on axes that take a wrench."""
     for i in range(6):
@@ -143,13 +168,13 @@ def filter_raw(de: Device, blend: float) -> None:
 def force_path(de: Device, wrench: np.ndarray, ck: Clock, p: np.ndarray) -> None:
     """de.raw → wrench. *wrench* is what the device was told in the last tick."""
     gd, blend, altered = de.guard, p["filter_blend"][0], False
-    heat_up(gd, wrench, p)
+    if p["heat_blend"][0] > 0.0:
+        heat_up(gd, wrench, p)
     stop_if_implausible(ck, de.raw)
     gd.engaged[0] = gd.engaged[0] + 1 if gd.off[0] == 0 else 0
     if ck.counts[FAULT] == NO_FAULT and gd.off[0] == 0:
         filter_raw(de, blend)
-        altered = cap_target(de, wrench, p) or blend < 1.0
-        altered = approach_target(gd, wrench, p["ramp"][0]) or altered
+        altered = limit_wrench(de, wrench, p) or blend < 1.0
         if not all_finite(wrench):
             ck.counts[FAULT] = WRENCH_NOT_FINITE
     if ck.counts[FAULT] != NO_FAULT or gd.off[0] != 0:  # at once: no slew holds a force that long

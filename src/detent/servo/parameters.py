@@ -58,6 +58,7 @@ PARAMETERS = np.dtype(
         ("singular", "f8", 2),  # [-] where a direction becomes constrained, and free again
         ("closure_alpha", "f8"),  # [1/s] Baumgarte's frequency of the closures of loops
         ("closure_beta", "f8"),  # [-] and damping ratio
+        ("closure_projected", "i8"),  # 1 = positions are kept on the closures
         ("hold_k", "f8", 6),  # outside the device's subspace
         ("hold_b", "f8", 6),
         ("hand", "i8"),

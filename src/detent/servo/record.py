@@ -21,6 +21,7 @@ from detent.servo.structs import (
     FREE,
     RESTING,
     TICKS,
+    Closures,
     Lead,
     MechanismServo,
     Motion,
@@ -102,6 +103,17 @@ def record_contacts(rows: Rows, tool_tree: int, touch: float, row: np.ndarray) -
 
 
 @kernel
+def record_closures(cl: Closures, row: np.ndarray) -> None:
+    """How far loops are open: lengths and angles apart."""
+    row["closure"][0], row["closure_angle"][0] = 0.0, 0.0
+    for r in range(cl.h.shape[0]):
+        if cl.angular[r] != 0:
+            row["closure_angle"][0] = max(row["closure_angle"][0], abs(cl.h[r]))
+        else:
+            row["closure"][0] = max(row["closure"][0], abs(cl.h[r]))
+
+
+@kernel
 def record_local(lo: Local, row: np.ndarray) -> None:
     """How the local model does."""
     row["update"][0] = int(lo.head[SEQUENCE])
@@ -128,7 +140,7 @@ def record(s: Servo) -> None:
     touch = TOUCH if p["contact_mode"][0] == RIGID else 0.0
     record_contacts(s.rows, sc.tool_tree, touch, row)
     row["constraints"][0] = mo.rank[1]
-    row["closure"][0] = largest(s.closures.h)
+    record_closures(s.closures, row)
     row["tool_energy"][0] = tool_energy(sc, mo)
     row["trust"][0] = 1.0
     if s.local.counts[ACTIVE] != 0:

@@ -87,6 +87,12 @@ class Scene(Struct):
     seam_bounds: np.ndarray  # (n, 6) of all that is below it
     geom_bounds: np.ndarray  # (ngeom, 6) of static geoms, upright in the world
     geom_upright: np.ndarray  # (ngeom,) 1 = a static box that fills its bounds
+    spin_dof: np.ndarray  # (n,) first turning dof of bodies on a free or ball joint alone
+    spin_qpos: np.ndarray  # (n,) of their quaternions
+    spin_free: np.ndarray  # (n,) 1 = a free joint
+    spin_inertia: np.ndarray  # (n, 3, 3) about the middle, or about the ball, in the body's axes
+    spin_inverse: np.ndarray  # (n, 3, 3)
+    spin_middle: np.ndarray  # (n, 3) from the origin, in the body's axes
     gimbal_dof: np.ndarray  # hinges of bodies that have three: Euler angles may lock
     joint_limit_dof: np.ndarray
     joint_limit_qpos: np.ndarray
@@ -121,7 +127,7 @@ class Rows(Struct):
     bounded: np.ndarray  # (1,) rows whose gains the step bounded
     struck: np.ndarray  # (1,) rows that received an impulse
     hits: np.ndarray  # (1,) rows of the collision that is being resolved
-    impact: np.ndarray  # (2,) [J, -] energy taken by impulses; restitution of the collision
+    impact: np.ndarray  # (3,) [J, -, J] energy of all impulses; of one collision: e, its energy
     span: np.ndarray  # (cap, 2, 2) first dof and size of what the row moves: its columns
     jac: np.ndarray  # (cap, width) J in those columns; what stands behind them is of other ticks
     white: np.ndarray  # (cap, width) J, whitened
@@ -171,6 +177,9 @@ class Rows(Struct):
     packs: np.ndarray  # (1,) spans of the collision that is being resolved
     packed: np.ndarray  # (ntree, 2) those, in ascending order
     place: np.ndarray  # (nv,) the column there of the first dof of a span, else -1
+    slack_left: np.ndarray  # (1,) 1 = some of the following is left
+    limit_slack: np.ndarray  # (n, 3) how far a limit starts violated, its rate [1/s], is it stuck
+    geom_slack: np.ndarray  # (ngeom, 3) how deep a geom starts in another, likewise
     heap: np.ndarray  # (cap,) keys of the contacts that are kept when they do not fit
     lost: np.ndarray  # (3,) ticks with contacts that did not fit; the most of one tick; all
     parent: np.ndarray  # (ntree,) union-find over trees
@@ -205,9 +214,11 @@ class Motion(Struct):
     impulsive: np.ndarray  # (nv,) J_cᵀ p / T
     velocity: np.ndarray  # (nv,) q̇ after the impulses
     after: np.ndarray  # (nv,) q̇ after the collision that is being resolved
+    met: np.ndarray  # (nv,) the same as the step's damping leaves it
     scratch: np.ndarray  # (nv,)
     white: np.ndarray  # (nv,) scratch, whitened
     load: np.ndarray  # (2, Σ n²) Σ K jᵀj and Σ B jᵀj of the rows of each span alone
+    turn: np.ndarray  # (11,) scratch: a quaternion, by how much it turns, and then
     spun: np.ndarray  # (3,) ticks in which hinges were too fast; the fastest's dof and [rad/s]
     jac: np.ndarray  # (6, nv) J_h
     jac_white: np.ndarray  # (6, nv) J_h, whitened
@@ -288,6 +299,9 @@ class Closures(Struct):
     wanted: np.ndarray  # (rows,) W q̈ that closes them
     covered: np.ndarray  # (rows,) scratch
     rates: np.ndarray  # (rows,) scratch
+    turning: np.ndarray  # (rows,) Ẇ q̇
+    trust: np.ndarray  # (rows,) how much of an error is corrected
+    angular: np.ndarray  # (rows,) 1 = of an angle
     jac: np.ndarray  # (2, 6, nv) scratch: rate of J of the point and of the rotation
     place: np.ndarray  # (2, 7) scratch: where the two points are
 

@@ -91,13 +91,15 @@ def reading_fault(st: State, gd: Guarded, p: np.ndarray) -> int:
         gd.seen[SILENT] += 1
         silent = p["silence"][0] > 0 and gd.seen[SILENT] > p["silence"][0]
         return DEVICE_SILENT if silent else NO_FAULT
-    jumped = gd.seen[READINGS] > 0 and has_jumped(st, gd, p["step"][0])
+    jumped = False
+    if p["jumps"][0] != 0:
+        jumped = gd.seen[READINGS] > 0 and has_jumped(st, gd, p["step"][0])
+        copy_vector(st.position, gd.pose[0:3])
+        copy_vector(st.quaternion, gd.pose[3:7])
     gd.seen[SILENT] = 0
     gd.seen[READINGS] += 1
     gd.seen[LAST], gd.seen[STAMPED] = st.counts[SEQUENCE], st.counts[STAMP]
-    copy_vector(st.position, gd.pose[0:3])
-    copy_vector(st.quaternion, gd.pose[3:7])
-    return DEVICE_JUMPED if jumped and p["jumps"][0] != 0 else NO_FAULT
+    return DEVICE_JUMPED if jumped else NO_FAULT
 
 
 @kernel
@@ -112,10 +114,11 @@ def reasons_to_let_go(st: State, gd: Guarded, p: np.ndarray) -> int:
         if most > 0.0 and length(st.twist[3 * block : 3 * block + 3]) > slow * most:
             off |= TOO_FAST
     near = BACK_INSIDE if gd.off[0] & OUTSIDE != 0 else 1.0
-    for i in range(3):
-        gd.moving[i] = st.position[i] - gd.home[i]
-    if p["reach"][0] > 0.0 and length(gd.moving[0:3]) > near * p["reach"][0]:
-        off |= OUTSIDE
+    if p["reach"][0] > 0.0:
+        for i in range(3):
+            gd.moving[i] = st.position[i] - gd.home[i]
+        if length(gd.moving[0:3]) > near * p["reach"][0]:
+            off |= OUTSIDE
     return off
 
 

@@ -126,7 +126,8 @@ def fill_closures(p: np.ndarray, baumgarte: Baumgarte, rows: int, notes: list[st
     most = 1.0 / (step * (ratio + np.hypot(ratio, 1.0)))
     p["closure_alpha"] = min(baumgarte.frequency, most)
     p["closure_beta"] = ratio
-    if rows and baumgarte.frequency > most:
+    p["closure_projected"] = baumgarte.projected
+    if rows and not baumgarte.projected and baumgarte.frequency > most:
         notes.append(
             f"Baumgarte's frequency was bounded by the step of {1e3 * step:.3g} ms: {most:.4g} 1/s"
         )

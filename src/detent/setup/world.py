@@ -24,6 +24,7 @@ from detent.servo.loop.loop import time_collision
 from detent.servo.parameters import FULL, PARAMETERS
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
+from detent.servo.world.overlap import fill_slack
 from detent.servo.world.scene import make_model, make_scene, never_singular
 from detent.servo.world.start import ToolStart, tool_at_start
 from detent.setup.asked import Asked
@@ -149,6 +150,7 @@ class WorldSubject:
             written=np.zeros(1, np.int64),
             stages=empty_table(places.PLACES),
         )
+        notes += fill_slack(model, data, servo.scene, rows)
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 

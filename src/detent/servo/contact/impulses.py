@@ -13,10 +13,11 @@ from detent.kernels.jit import kernel
 from detent.kernels.projection import iteration_limit
 from detent.kernels.spans import (
     add_spans,
-    kinetic_energy_spans,
+    momentum_spans,
     spans_dot,
     take_spans,
     unwhiten_spans,
+    whiten_force_spans,
     whiten_spans,
     whiten_velocity_spans,
 )
@@ -27,7 +28,7 @@ from detent.servo.constants import APPROACH, NO_IMPULSE, REACTIVATIONS
 from detent.servo.contact.columns import clear_row, columns, pack_row, pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
 from detent.servo.contact.rows import add_normal_row, add_relative_row
-from detent.servo.structs import COLLIDING, Motion, Rows, Scene, Servo
+from detent.servo.structs import COLLIDING, JOINT_DAMPING, Motion, Rows, Scene, Servo
 
 
 @kernel
@@ -103,19 +104,28 @@ def normal_velocity(rows: Rows, r: int, velocity: np.ndarray) -> float:
 
 
 @kernel
-def collect_hits(sc: Scene, rows: Rows, root: int, p: np.ndarray, after: np.ndarray) -> int:
+def collect_hits(sc: Scene, rows: Rows, root: int, p: np.ndarray) -> int:
     """All touching contacts of the group that do not recede, before or after (TH 4.24)."""
     hits, r = 0, rows.group_row[root]
     while r != NO_ROW:
-        if rows.restitution[r] > NO_IMPULSE:
-            joins = rows.velocity[r] <= 0.0 or rows.joined[r] != 0
-            if not joins and normal_velocity(rows, r, after) < -APPROACH:
-                rows.joined[r] = 1
-                joins = True
-            if joins:
-                hits = add_hit(sc, rows, r, hits, p)
+        strikes = rows.restitution[r] > NO_IMPULSE
+        if strikes and (rows.velocity[r] <= 0.0 or rows.joined[r] != 0):
+            hits = add_hit(sc, rows, r, hits, p)
         r = rows.next_row[r]
     return hits
+
+
+@kernel
+def more_join(rows: Rows, root: int, after: np.ndarray) -> bool:
+    """Whether contacts that were left out approach after the collision; they join it."""
+    found, r = False, rows.group_row[root]
+    while r != NO_ROW:
+        out = rows.velocity[r] > 0.0 and rows.joined[r] == 0 and rows.restitution[r] > NO_IMPULSE
+        if out and normal_velocity(rows, r, after) < -APPROACH:
+            rows.joined[r] = 1
+            found = True
+        r = rows.next_row[r]
+    return found
 
 
 @kernel
@@ -126,7 +136,7 @@ def resolve_hits(s: Servo) -> None:
     """
     mo, rows, work = s.motion, s.rows, s.work
     hits = rows.hits[0]
-    n = whiten_hits(mo.inertia, rows, hits, mo.velocity, work.restitution.impact)
+    n = whiten_hits(s, hits)
     if s.parameters["restitution_law"][0] == 0:
         _, factor = change_by_restitutions(
             hits, n, rows.hit_restitution, iteration_limit(hits, n), work.restitution,
@@ -135,7 +145,7 @@ def resolve_hits(s: Servo) -> None:
     else:
         factor = 1.0 + rows.impact[1]
         change_by_equality(hits, n, rows.impact[1], work.restitution.impact, rows.hit_impulse)
-    change_velocity(mo, rows, factor, work.restitution.impact)
+    change_velocity(mo, rows, factor, n, work.restitution.impact)
 
 
 @kernel
@@ -143,24 +153,37 @@ def resolve_sliding_hits(s: Servo) -> None:
     """Stage: the same with Coulomb friction (B3)."""
     mo, rows, work = s.motion, s.rows, s.work
     hits = rows.hits[0]
-    n = whiten_hits(mo.inertia, rows, hits, mo.velocity, work.restitution.impact)
-    whiten_hit_tangents(mo.inertia, rows, 0, hits, n, work.T)
+    n = whiten_hits(s, hits)
+    whiten_hit_tangents(mo.damped, rows, 0, hits, n, work.T)
     change_by_friction(
         hits, n, rows.hit_friction, rows.hit_restitution, iteration_limit(hits, n), SWEEPS, work,
         rows.hit_impulse, rows.hit_slide,
     )  # fmt: skip
-    change_velocity(mo, rows, 1.0, work.restitution.impact)
+    change_velocity(mo, rows, 1.0, n, work.restitution.impact)
 
 
 @kernel
-def whiten_hits(inertia: Inertia, rows: Rows, hits: int, qd: np.ndarray, work: ImpactWork) -> int:
-    """The collision where the inertia is the identity, in the dofs that it moves; their number."""
+def whiten_hits(s: Servo, hits: int) -> int:
+    r"""The collision where the inertia is the identity, in the dofs that it moves; their number.
+
+    The inertia of a step is A = D + T C. The velocity that the impulses meet is the one which
+    damping leaves in that step, so that they cannot raise the energy:
+
+    .. math:: \dot q' = A^{-1} D \dot q, \qquad
+              \tfrac12 \|\dot q'\|_A^2 \le \tfrac12 \|\dot q\|_D^2
+    """
+    sc, mo, rows, work = s.scene, s.motion, s.rows, s.work.restitution.impact
     n = pack_spans(rows, 0, hits)
+    packed, packs = rows.packed, rows.packs[0]
     for h in range(hits):
         pack_row(rows, rows.hit_row[h], rows.hit_jac[h], n, work.N[h])
-    whiten_spans(inertia, rows.packed, rows.packs[0], hits, work.N)
-    take_spans(rows.packed, rows.packs[0], qd, work.u0)
-    whiten_velocity_spans(inertia, rows.packed, rows.packs[0], work.u0)
+    whiten_spans(mo.damped, packed, packs, hits, work.N)
+    if sc.features[JOINT_DAMPING] == 0:
+        take_spans(packed, packs, mo.velocity, work.u0)
+        whiten_velocity_spans(mo.damped, packed, packs, work.u0)
+        return n
+    momentum_spans(sc.M, mo.damped, packed, packs, mo.velocity, work.u0)
+    whiten_force_spans(mo.damped, packed, packs, work.u0)
     return n
 
 
@@ -177,14 +200,24 @@ def whiten_hit_tangents(
 
 
 @kernel
-def change_velocity(mo: Motion, rows: Rows, factor: float, work: ImpactWork) -> None:
-    """mo.after ← mo.velocity and the change in ``work.u``, in the dofs of the collision."""
-    unwhiten_spans(mo.inertia, rows.packed, rows.packs[0], work.u)
+def change_velocity(mo: Motion, rows: Rows, factor: float, n: int, work: ImpactWork) -> None:
+    """mo.after ← mo.velocity and the change in ``work.u``, in the dofs of the collision.
+
+    mo.met ← the velocity after the step's damping, likewise; rows.impact[2] the change of energy.
+    """
+    change = 0.0
+    for k in range(n):
+        change += factor * work.u[k] * (work.u0[k] + 0.5 * factor * work.u[k])
+        work.u0[k] += factor * work.u[k]
+    rows.impact[2] = change
+    unwhiten_spans(mo.damped, rows.packed, rows.packs[0], work.u)
+    unwhiten_spans(mo.damped, rows.packed, rows.packs[0], work.u0)
     column = 0
     for b in range(rows.packs[0]):
         first, size = rows.packed[b, 0], rows.packed[b, 1]
         for c in range(size):
             mo.after[first + c] = mo.velocity[first + c] + factor * work.u[column + c]
+            mo.met[first + c] = work.u0[column + c]
         column += size
     unpack_spans(rows)
 
@@ -194,19 +227,22 @@ def resolve_group(s: Servo, root: int) -> None:
     """Resolve the collisions of one group; again if a contact left out approaches after it."""
     rows, mo, p = s.rows, s.motion, s.parameters
     rows.impact[1] = rows.group_restitution[root]
-    rows.hits[0], rows.packs[0] = 0, 0
-    for _ in range(1 + REACTIVATIONS):
-        before = rows.hits[0]
-        rows.hits[0] = collect_hits(s.scene, rows, root, p, mo.after)
-        if rows.hits[0] == before:
+    rows.packs[0], rows.impact[2] = 0, 0.0
+    rows.hits[0] = collect_hits(s.scene, rows, root, p)
+    if rows.hits[0] == 0:
+        return
+    call_stage(s.stages[places.COLLIDE], s)
+    for _ in range(REACTIVATIONS):
+        if not more_join(rows, root, mo.met):
             break
+        rows.hits[0] = collect_hits(s.scene, rows, root, p)
         call_stage(s.stages[places.COLLIDE], s)
 
 
 @kernel
 def strike_colliding(s: Servo) -> None:
     """Impulses of all colliding groups; they act as J_cᵀ p / T in this same step (TH 4.45)."""
-    sc, mo, rows = s.scene, s.motion, s.rows
+    mo, rows = s.motion, s.rows
     for r in range(rows.count[0]):
         rows.joined[r] = 0
     copy_vector(mo.velocity, mo.after)
@@ -215,8 +251,7 @@ def strike_colliding(s: Servo) -> None:
             continue
         resolve_group(s, root)
         packed, packs = rows.packed, rows.packs[0]
-        rows.impact[0] += kinetic_energy_spans(sc.M, mo.inertia, packed, packs, mo.after)
-        rows.impact[0] -= kinetic_energy_spans(sc.M, mo.inertia, packed, packs, mo.velocity)
+        rows.impact[0] += rows.impact[2]
         for h in range(rows.hits[0]):
             push = rows.hit_impulse[h] / s.parameters["step"][0]
             r = rows.hit_row[h]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from detent.kernels.jit import kernel
+from detent.servo.constants import LAG
 from detent.servo.contact.columns import begin_columns, column_shift
 from detent.servo.parameters import RIGID
 from detent.servo.structs import Rows, Scene
@@ -20,11 +21,28 @@ def joint_limit_rows(sc: Scene) -> int:
 
 
 @kernel
-def begin_row(sc: Scene, rows: Rows, s: float, first: int, second: int, p: np.ndarray) -> int:
+def forgiven(slack: np.ndarray, which: int, s: float) -> float:
+    """A separation, less what is still forgiven of the start.
+
+    It is never more than is needed, and waits for what is held back by something else.
+    """
+    slack[which, 0] = min(slack[which, 0], max(-s, 0.0))
+    s += slack[which, 0]
+    if s < -slack[which, 1] * LAG:
+        slack[which, 2] = 1.0
+    return s
+
+
+@kernel
+def begin_row(
+    sc: Scene, rows: Rows, s: float, which: int, trees: tuple[int, int], p: np.ndarray
+) -> int:
     """A row for a limit that is reached (or, in rigid mode, near); -1 if there is none.
 
-    It is one of two trees, or of one and -1.
+    It is one of two trees, or of one and -1, and number *which* of all limits.
     """
+    if rows.slack_left[0] != 0:
+        s = forgiven(rows.limit_slack, which, s)
     if s > 0.0 and p["contact_mode"][0] != RIGID:
         return -1
     r = rows.count[0]
@@ -36,7 +54,7 @@ def begin_row(sc: Scene, rows: Rows, s: float, first: int, second: int, p: np.nd
     rows.friction[r] = 0.0
     for side in range(2):
         rows.geom[r, side], rows.body[r, side] = -1, -1
-    rows.tree[r, 0], rows.tree[r, 1] = first, second
+    rows.tree[r, 0], rows.tree[r, 1] = trees
     begin_columns(sc, rows, r)
     rows.stiffness[r], rows.damping[r] = -1.0, -1.0  # from the inertia, see respond
     rows.count[0] = r + 1
@@ -51,7 +69,9 @@ def gather_balls(sc: Scene, rows: Rows, p: np.ndarray) -> None:
         sine = math.sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
         sign = 1.0 if q[0] >= 0.0 else -1.0
         tree = sc.dof_tree[sc.ball_dof[i]]
-        r = begin_row(sc, rows, sc.ball_most[i] - 2.0 * math.atan2(sine, sign * q[0]), tree, -1, p)
+        which = 2 * sc.joint_limit_dof.shape[0] + i
+        gap = sc.ball_most[i] - 2.0 * math.atan2(sine, sign * q[0])
+        r = begin_row(sc, rows, gap, which, (tree, -1), p)
         if r < 0 or sine == 0.0:
             continue
         first = sc.ball_dof[i] - column_shift(sc, rows, r, tree)
@@ -68,7 +88,8 @@ def gather_tendons(sc: Scene, rows: Rows, p: np.ndarray) -> None:
             sign = 1.0 if end == 0 else -1.0
             gap = sign * (sc.tendon_length[tendon] - sc.tendon_limit_range[i, end])
             trees = sc.tendon_trees[tendon]
-            r = begin_row(sc, rows, gap, trees[0], trees[1], p)
+            which = 2 * sc.joint_limit_dof.shape[0] + sc.ball_dof.shape[0] + 2 * i + end
+            r = begin_row(sc, rows, gap, which, (trees[0], trees[1]), p)
             if r >= 0 and trees[0] >= 0:  # all its trees are of one span
                 shift = column_shift(sc, rows, r, trees[0])
                 add_tendon_row(sc, tendon, sign, shift, rows.jac[r])
@@ -82,7 +103,8 @@ def gather_joint_limits(sc: Scene, rows: Rows, p: np.ndarray) -> None:
         for end in range(2):
             sign = 1.0 if end == 0 else -1.0
             tree = sc.dof_tree[dof]
-            r = begin_row(sc, rows, sign * (q - sc.joint_limit_range[i, end]), tree, -1, p)
+            gap = sign * (q - sc.joint_limit_range[i, end])
+            r = begin_row(sc, rows, gap, 2 * i + end, (tree, -1), p)
             if r >= 0:
                 rows.jac[r, dof - column_shift(sc, rows, r, tree)] = sign
     gather_balls(sc, rows, p)

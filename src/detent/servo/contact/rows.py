@@ -11,7 +11,7 @@ from detent.kernels.contact import group_root
 from detent.kernels.jit import kernel
 from detent.kernels.spans import project_spans, whiten_open_spans
 from detent.kernels.vectors import Triple, cross, dot
-from detent.servo.constants import LEVER, SAME
+from detent.servo.constants import LAG, LEVER, SAME
 from detent.servo.contact.columns import (
     begin_columns,
     clear_row,
@@ -204,6 +204,8 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
             continue
         write_contact_row(sc, rows, c, r)
+        if rows.slack_left[0] != 0:
+            forgive_start(rows, r)
         if is_copy(rows, r) or is_seam(sc, rows, r):
             continue
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
@@ -212,6 +214,34 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         rows.friction[r] = pair_property(sc, g1, g2, 3, p["friction_static"][0])
         r += 1
     rows.count[0] = r
+
+
+@kernel
+def forgive_start(rows: Rows, r: int) -> None:
+    """A contact of what started inside something is as deep as it has become since."""
+    slack, least = rows.geom_slack, -1
+    for side in range(2):
+        geom = rows.geom[r, side]
+        if rows.tree[r, side] >= 0 and (least < 0 or slack[geom, 0] < slack[least, 0]):
+            least = geom
+    if rows.separation[r] < 0.0:
+        s = min(rows.separation[r] + slack[least, 0], 0.0)
+        rows.separation[r] = s
+        if s < -slack[least, 1] * LAG:
+            slack[least, 2] = 1.0
+
+
+@kernel
+def use_up_slack(rows: Rows, step: float) -> None:
+    """What started beyond a limit or inside something is forgiven less and less."""
+    left = 0
+    for slack in (rows.limit_slack, rows.geom_slack):
+        for i in range(slack.shape[0]):
+            if slack[i, 2] == 0.0:
+                slack[i, 0] = max(slack[i, 0] - slack[i, 1] * step, 0.0)
+            slack[i, 2] = 0.0
+            left = max(left, int(slack[i, 0] > 0.0))
+    rows.slack_left[0] = left
 
 
 @kernel
@@ -261,11 +291,11 @@ def respond(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
     if rows.count[0] > 0:
         whiten_open_spans(mo.inertia, span[first], 2, first, rows.count[0], white)
     for r in range(rows.count[0]):
-        if mo.inertia.closed[0] > 0:
-            yield_to_closures(mo, rows, r)
-        if rows.stiffness[r] < 0.0:
+        if rows.stiffness[r] < 0.0:  # as if loops were open: near a singular pose they come and go
             mobility = dot(rows.white[r], rows.white[r], columns(rows, r))
-            mass = 1.0 / mobility if mobility > 0.0 else 0.0  # none: loops hold that joint
+            mass = 1.0 / mobility if mobility > 0.0 else 0.0
             omega = min(p["joint_limit_frequency"][0], 0.25 / p["step"][0])
             rows.stiffness[r] = omega * omega * mass
             rows.damping[r] = 2.0 * omega * mass
+        if mo.inertia.closed[0] > 0:
+            yield_to_closures(mo, rows, r)

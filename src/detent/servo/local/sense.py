@@ -15,7 +15,13 @@ from detent.servo.contact.columns import begin_columns, row_product
 from detent.servo.contact.groups import classify_groups, row_group
 from detent.servo.contact.identity import keeps_memory
 from detent.servo.contact.joint_limits import gather_joint_limits
-from detent.servo.contact.rows import add_normal_row, forget_row, note_lost, respond
+from detent.servo.contact.rows import (
+    add_normal_row,
+    forget_row,
+    note_lost,
+    respond,
+    use_up_slack,
+)
 from detent.servo.local.merge import merge_update, present_separation
 from detent.servo.local.report import shared_mobility
 from detent.servo.loop.exchange import take
@@ -143,6 +149,8 @@ def sense_local(s: Servo) -> None:
     sc, mo, lo, rows, p = s.scene, s.motion, s.local, s.rows, s.parameters
     update_dynamics(s)
     gather_constraints(sc, lo, rows, p)
+    if rows.slack_left[0] != 0:
+        use_up_slack(rows, p["step"][0])
     gather_joint_limits(sc, rows, p)
     note_lost(rows)
     respond(sc, mo, rows, p)

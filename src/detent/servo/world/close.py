@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from detent.kernels.inertia import Inertia
 from detent.kernels.jit import kernel
-from detent.kernels.loops import close_loops
+from detent.kernels.loops import close_loops, closed_acceleration
 from detent.kernels.so3 import quaternion_multiply, rotate, rotation_error
-from detent.kernels.vectors import clear_vector, copy_vector, dot
+from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
+from detent.servo.constants import CLOSING, VANISHING
 from detent.servo.structs import (
     JOINT_DAMPING,
     Closures,
+    Motion,
     Scene,
     Servo,
 )
@@ -127,12 +131,51 @@ def copy_closures(source: Inertia, out: Inertia) -> None:
 
 
 @kernel
+def stay_closed(sc: Scene, mo: Motion, cl: Closures, step: float) -> None:
+    r"""Let the velocities in mo.scratch, by which positions move, end where loops are closed.
+
+    .. math:: h + T W \dot q + \tfrac12 T^2 \dot W \dot q = 0
+
+    to the third order in T, by the least change in the metric of the inertia, and no faster than a
+    loop that is open at the start may close.
+    """
+    for r in range(cl.h.shape[0]):
+        rate = dot(cl.W[r], mo.scratch, sc.nv)
+        drift = cl.trust[r] * cl.h[r] / step
+        cl.covered[r] = -(rate + drift + 0.5 * step * cl.turning[r])
+    clear_vector(mo.white)
+    closed_acceleration(mo.inertia, cl.covered, cl.rates, mo.white)
+    most = largest(mo.white)
+    share = CLOSING / most if most > CLOSING else 1.0  # near a singular pose that is a long way
+    for j in range(sc.nv):
+        mo.scratch[j] += share * mo.white[j]
+
+
+@kernel
+def trust_rows(mo: Motion, cl: Closures) -> None:
+    r"""How much each closure can be corrected: less and less as its row vanishes.
+
+    .. math:: \frac{\rho^2}{\rho^2 + \epsilon^2}, \qquad \rho = |w| / \max |w|
+
+    of whitened rows w. Near a singular pose a row vanishes before its error and its rate do, and
+    the quotient of the two would be anything (damped least squares [Wampler86]).
+    """
+    least = math.inf
+    for r in range(cl.h.shape[0]):
+        if mo.inertia.scale[r] > 0.0:
+            least = min(least, mo.inertia.scale[r])
+    for r in range(cl.h.shape[0]):
+        size = least / mo.inertia.scale[r] if mo.inertia.scale[r] > 0.0 else 0.0
+        cl.trust[r] = size * size / (size * size + VANISHING * VANISHING)
+
+
+@kernel
 def close(s: Servo) -> None:
     r"""Stage: closures of all loops, restricted inertias, and what drift asks for.
 
     .. math:: W \ddot q = -(\dot W \dot q + 2 \alpha \beta W \dot q + \alpha^2 h)
 
-    S3 eq. 3 with errata E14.
+    S3 eq. 3 with errata E14. Where positions are projected, the velocity follows within a tick.
     """
     sc, mo, cl = s.scene, s.motion, s.closures
     rows = cl.h.shape[0]
@@ -146,13 +189,20 @@ def close(s: Servo) -> None:
             write_gear(sc, cl, i)
         else:
             write_tie(sc, cl, i)
-    alpha, beta = s.parameters["closure_alpha"][0], s.parameters["closure_beta"][0]
+    p = s.parameters
+    alpha, damping = p["closure_alpha"][0], 2.0 * p["closure_alpha"][0] * p["closure_beta"][0]
+    if p["closure_projected"][0] != 0:  # `stay_closed` sees to h
+        alpha, damping = 0.0, 1.0 / p["step"][0]
     for r in range(rows):
         forget_round_off(cl.W[r])
-        rate = dot(cl.W[r], sc.qvel, sc.nv)
-        cl.wanted[r] = -(cl.wanted[r] + 2.0 * alpha * beta * rate + alpha * alpha * cl.h[r])
         copy_vector(cl.W[r], cl.white[r])
     close_loops(mo.inertia, rows, cl.white, cl.covered)
+    if p["closure_projected"][0] != 0:
+        trust_rows(mo, cl)
+    for r in range(rows):
+        rate = dot(cl.W[r], sc.qvel, sc.nv)
+        cl.turning[r] = cl.trust[r] * cl.wanted[r]
+        cl.wanted[r] = -(cl.turning[r] + damping * rate + alpha * alpha * cl.h[r])
     if sc.features[JOINT_DAMPING] == 0:
         copy_closures(mo.inertia, mo.damped)
         return

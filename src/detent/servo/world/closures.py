@@ -10,6 +10,8 @@ from detent.servo.structs import Closures
 from detent.servo.world.close import COUPLED, GEARED, PIN, ROWS_OF, WELD
 from detent.world.loops import active_equalities, equality_name, tie_of, turns
 
+_HINGE = int(mujoco.mjtJoint.mjJNT_HINGE)
+
 _KINDS = {
     int(mujoco.mjtEq.mjEQ_CONNECT): PIN,
     int(mujoco.mjtEq.mjEQ_WELD): WELD,
@@ -42,6 +44,9 @@ def make_closures(model: mujoco.MjModel) -> Closures:
         wanted=np.zeros(rows),
         covered=np.zeros(rows),
         rates=np.zeros(rows),
+        turning=np.zeros(rows),
+        trust=np.ones(rows),
+        angular=np.zeros(rows, np.int64),
         jac=np.zeros((2, 6, nv)),
         place=np.zeros((2, 7)),
     )
@@ -52,6 +57,10 @@ def make_closures(model: mujoco.MjModel) -> Closures:
             _gear(model, equality, i, out)
         else:
             _tie(model, equality, i, out)
+        if kinds[i] == COUPLED:
+            out.angular[first[i]] = model.jnt_type[model.eq_obj1id[equality]] == _HINGE
+        elif kinds[i] == WELD:
+            out.angular[first[i] + 3 : first[i + 1]] = 1
     return out
 
 

@@ -17,6 +17,8 @@ from detent.servo.constants import GIMBAL_SWEEPS, MOST_TURN
 from detent.servo.hand.follow import follow_device
 from detent.servo.parameters import GOD_OBJECT, PULLED
 from detent.servo.structs import FAULT, NO_FAULT, Closures, Motion, Scene, Servo
+from detent.servo.world.close import stay_closed
+from detent.servo.world.spin import spin_bodies
 from detent.world.bridge import mj_integratePos
 
 
@@ -92,7 +94,6 @@ def move(s: Servo) -> None:
     for j in range(sc.nv):
         mo.torque[j] += mo.penalty[j]
     accelerate(mo, s.closures, mo.torque)
-    held = p["integrator"][0] == HELD
     for j in range(sc.nv):
         mo.scratch[j] = sc.qvel[j]
         sc.qvel[j] = mo.velocity[j] + step * mo.torque[j]
@@ -102,10 +103,34 @@ def move(s: Servo) -> None:
         follow_device(sc, mo, s.port.state, de, step)
     if p["tool"][0] == GOD_OBJECT:
         hold_back(s)
-    for j in range(sc.nv):  # as under a force that is held for the step
-        mo.scratch[j] = 0.5 * (mo.scratch[j] + sc.qvel[j]) if held else sc.qvel[j]
+    find_path(s, step)
+    if p["closure_projected"][0] != 0 and mo.inertia.closed[0] > 0:
+        stay_closed(sc, mo, s.closures, step)
     activate(sc, step)
     mj_integratePos(sc.model, sc.qpos.ctypes.data, mo.scratch.ctypes.data, step)
+
+
+@kernel
+def find_path(s: Servo, step: float) -> None:
+    """mo.scratch ← the velocity by which positions move: q̇⁺, or the mean with a held force.
+
+    On entry it is the velocity before the step. Bodies that spin have a step of their own, where
+    the bias has their gyration.
+    """
+    sc, mo, p = s.scene, s.motion, s.parameters
+    if p["integrator"][0] == HELD:
+        for j in range(sc.nv):
+            mo.scratch[j] = 0.5 * (mo.scratch[j] + sc.qvel[j])
+        return
+    if p["frozen"][0] == 0 and sc.spin_dof.shape[0] > 0:
+        copy_vector(mo.scratch, mo.white)
+        copy_vector(sc.qvel, mo.scratch)
+        for i in range(sc.spin_dof.shape[0]):
+            for k in range(3):
+                mo.scratch[sc.spin_dof[i] + k] = mo.white[sc.spin_dof[i] + k]
+        spin_bodies(sc, mo, p["tool"][0] != PULLED, step)
+    else:
+        copy_vector(sc.qvel, mo.scratch)
 
 
 @kernel

@@ -12,6 +12,7 @@ from detent.kernels.keep import keep_alive
 from detent.servo.constants import FEW_PAIRS, RIGID_GAP, STICK_HINGE, STICK_SLIDE
 from detent.servo.structs import FREE_BODY, Scene
 from detent.servo.world.spans import load_places, tree_spans
+from detent.servo.world.spinning import spinning_bodies
 from detent.servo.world.start import ToolStart, spans
 from detent.servo.world.statics import static_bounds, static_neighbours
 from detent.world.bridge import contact_views
@@ -127,6 +128,7 @@ def _bodies(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
         xipos=data.xipos,
         ximat=data.ximat,
         gimbal_dof=gimbal_dofs(model),
+        **spinning_bodies(model),
         equality_trees=joined_trees(model),
     )
 

@@ -10,7 +10,7 @@ from detent.servo import places
 from detent.servo.contact.groups import classify_groups
 from detent.servo.contact.identity import keeps_memory, recall
 from detent.servo.contact.joint_limits import gather_joint_limits
-from detent.servo.contact.rows import gather_contacts, note_lost, respond
+from detent.servo.contact.rows import gather_contacts, note_lost, respond, use_up_slack
 from detent.servo.structs import (
     ACTUATORS,
     GRAVITY,
@@ -99,6 +99,8 @@ def sense(s: Servo) -> None:
     p = s.parameters
     update_physics(s.scene, s.motion)
     update_dynamics(s)
+    if s.rows.slack_left[0] != 0:
+        use_up_slack(s.rows, p["step"][0])
     gather_contacts(s.scene, s.motion, s.rows, p)
     gather_joint_limits(s.scene, s.rows, p)
     note_lost(s.rows)
