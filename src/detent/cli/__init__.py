@@ -22,6 +22,7 @@ from detent.cli.common import (
     Keyframe,
     Outside,
     Overlaps,
+    Root,
     Tool,
     Trusted,
     compile_first,
@@ -264,6 +265,7 @@ def check(
     tool: Tool = None,
     held: Held = None,
     keyframe: Keyframe = None,
+    root: Root = None,
     allow_outside: Outside = False,
     trusted: Trusted = False,
     free: Free = False,
@@ -276,7 +278,7 @@ def check(
 
     def opened(tool: str | None) -> Any:
         return open_world(
-            scene, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
+            scene, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
         )  # fmt: skip
 

@@ -14,6 +14,7 @@ from detent.cli.common import (
     Keyframe,
     Outside,
     Overlaps,
+    Root,
     Tool,
     Trusted,
     compile_first,
@@ -34,7 +35,7 @@ PLAYED = {
 
 #: what a mechanism, which is no scene and has no contacts, cannot be told
 WORLD_OPTIONS = (
-    *("tool", "held", "keyframe", "allow_outside", "trusted", "free", "decompose"),
+    *("tool", "held", "keyframe", "root", "allow_outside", "trusted", "free", "decompose"),
     *("ignore_overlaps", "local"),
     *("stiffness", "damping", "restitution", "material", "mode", "friction", "law", "wall"),
     "coupling",
@@ -140,6 +141,7 @@ def play(
     tool: Tool = None,
     held: Held = None,
     keyframe: Keyframe = None,
+    root: Root = None,
     allow_outside: Outside = False,
     trusted: Trusted = False,
     free: Free = False,
@@ -184,7 +186,7 @@ def play(
     session = mechanism_session(world, device)
     if session is None:
         opened = open_world(
-            world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
+            world, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
         )  # fmt: skip
         tie = choose_coupling(coupling, device)
