@@ -22,6 +22,7 @@ from detent.cli.common import (
     Keyframe,
     Outside,
     Overlaps,
+    Release,
     Root,
     Tool,
     Trusted,
@@ -271,6 +272,7 @@ def check(
     free: Free = False,
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
+    release: Release = None,
     as_json: Json = False,
 ) -> None:
     """Say what Detent sees in a scene, and what is wrong with it."""
@@ -280,6 +282,7 @@ def check(
         return open_world(
             scene, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
+            release=release or (),
         )  # fmt: skip
 
     try:

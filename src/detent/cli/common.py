@@ -40,6 +40,11 @@ Overlaps = Annotated[
     typer.Option("--ignore-overlaps", help="What overlaps at the start passes through each other."),
 ]
 
+Release = Annotated[
+    list[str] | None,
+    typer.Option("--release", metavar="BODY", help="A mocap body that lets go what it holds."),
+]
+
 
 @contextmanager
 def working(text: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
@@ -65,7 +70,7 @@ def open_world(scene: str, tool: str | None, **options: Any) -> Any:
     from detent.world.world import World
 
     if scene in World.library():
-        options = {**options, "trusted": True, "root": None}
+        options |= {"trusted": True, "root": None}
         return World.builtin(scene, tool=tool, **options)
     if not Path(scene).exists() and not Path(scene).suffix:
         return World.builtin(scene)  # raises, and lists the names

@@ -14,6 +14,7 @@ from detent.cli.common import (
     Keyframe,
     Outside,
     Overlaps,
+    Release,
     Root,
     Tool,
     Trusted,
@@ -36,7 +37,7 @@ PLAYED = {
 #: what a mechanism, which is no scene and has no contacts, cannot be told
 WORLD_OPTIONS = (
     *("tool", "held", "keyframe", "root", "allow_outside", "trusted", "free", "decompose"),
-    *("ignore_overlaps", "local"),
+    *("ignore_overlaps", "release", "local"),
     *("stiffness", "damping", "restitution", "material", "mode", "friction", "law", "wall"),
     "coupling",
 )
@@ -147,6 +148,7 @@ def play(
     free: Free = False,
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
+    release: Release = None,
     rate: o.Rate = 4000.0,
     port: o.Port = 8080,
     stiffness: o.Stiffness = 4000.0,
@@ -188,6 +190,7 @@ def play(
         opened = open_world(
             world, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
+            release=release or (),
         )  # fmt: skip
         tie = choose_coupling(coupling, device)
         session = Session(opened, contact, tie, local=near, engine=engine, pace=pace)

@@ -13,6 +13,7 @@ import numpy as np
 from detent.checks import fraction, not_negative, vector
 from detent.errors import ParameterError, SceneError, ToolNotNamedError, UnknownNameError
 from detent.world.altering import exclude_overlaps, free_roots
+from detent.world.altering import release as let_go
 from detent.world.complaints import in_words
 from detent.world.declared import (
     declared_held,
@@ -108,6 +109,7 @@ class World:
         free: bool = False,
         decompose: bool = False,
         ignore_overlaps: bool = False,
+        release: Sequence[str] = (),
         **options: Any,
     ) -> World:
         """Load an MJCF or URDF file.
@@ -122,6 +124,7 @@ class World:
                 keyframes keep their poses.
             decompose: collide meshes that are not convex as several convex parts.
             ignore_overlaps: bodies that overlap at the start pass through each other for ever.
+            release: mocap bodies that let go what is welded or connected to them.
             options: those of the constructor.
         """
         path = Path(path)
@@ -130,7 +133,7 @@ class World:
         beneath = may_read(root, path.parent)
         spec = read_scene(str(path), False, path.name, allow_outside, beneath, trusted)
         key = options.get("keyframe")
-        spec = _alter(spec, path.name, key, free, decompose, ignore_overlaps)
+        spec = _alter(spec, path.name, key, free, decompose, ignore_overlaps, release)
         return cls(spec, tool=tool, **{"name": path.stem, **options})
 
     @classmethod
@@ -152,13 +155,14 @@ class World:
         free: bool = False,
         decompose: bool = False,
         ignore_overlaps: bool = False,
+        release: Sequence[str] = (),
         **options: Any,
     ) -> World:
         """Load a scene from MJCF or URDF text; its files lie beside the working directory."""
         beneath = may_read(root, Path.cwd())
         spec = read_scene(xml, True, "this", allow_outside, beneath, trusted or not is_risky(xml))
         key = options.get("keyframe")
-        spec = _alter(spec, "this", key, free, decompose, ignore_overlaps)
+        spec = _alter(spec, "this", key, free, decompose, ignore_overlaps, release)
         return cls(spec, tool=tool, **options)
 
     @staticmethod
@@ -235,8 +239,11 @@ def _alter(
     free: bool,
     decompose: bool,
     ignore_overlaps: bool,
+    release: Sequence[str],
 ) -> mujoco.MjSpec:
-    """The scene with its roots free, meshes in convex parts, overlaps let through, if asked for."""
+    """The scene as asked for: let go, its roots free, meshes in parts, overlaps let through."""
+    if release:
+        let_go(spec, _compiled(spec, name), release)
     if free:
         spec.compiler.fusestatic = False  # it would take the roots away
         free_roots(spec, _compiled(spec, name), name)
