@@ -94,7 +94,16 @@ def test_run_prints_one_object_of_the_agreed_form(call: Called) -> None:
     assert done.returncode == 0, done.stderr
     assert set(report) == {"experiment", "seed", "parameters", "metrics", "claims"}
     assert report["parameters"]["gap_x"] == 0.01
-    assert set(report["claims"][0]) == {"id", "source", "text", "measured", "required", "passed"}
+    assert set(report["claims"][0]) == {
+        "id",
+        "source",
+        "text",
+        "measured",
+        "required",
+        "verdict",
+        "recorded",
+        "passed",
+    }
 
 
 @pytest.mark.slow
