@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from detent.coupling import Coupling
     from detent.local import LocalModel, Pace
     from detent.world.friction import Friction
+    from detent.world.wall import Wall
 
 #: experiments whose mechanism has another name
 PLAYED = {
@@ -89,6 +90,19 @@ def parse_friction(text: str | None, law: str | None) -> Friction:
     usual = Friction()
     static, kinetic = numbers[0], numbers[0] * usual.kinetic / usual.static
     return Friction(static, numbers[-1] if len(numbers) == 2 else kinetic, law or usual.law)
+
+
+def parse_wall(text: str) -> Wall:
+    """``"seh"``, or ``"hysteretic,0.5"`` with the breakaway of its strongest block [N]."""
+    from detent.world.wall import Wall
+
+    law, comma, number = text.partition(",")
+    if not comma:
+        return Wall(law)
+    try:
+        return Wall(law, breakaway=float(number))
+    except ValueError:
+        raise ParameterError("wall", text, "of the form LAW or hysteretic,N") from None
 
 
 def choose_coupling(name: str | None, device: str | None) -> Coupling:
@@ -177,11 +191,10 @@ def play(
     from detent.app.workbench import play as start
     from detent.session import Session
     from detent.world.contact import Contact
-    from detent.world.wall import Wall
 
     contact = Contact(
         stiffness, damping, restitution, mode=mode, friction=parse_friction(friction, law),
-        wall=Wall(wall), material=material,
+        wall=parse_wall(wall), material=material,
     )  # fmt: skip
     refuse_unfit(context, world, local)
     near, pace = local_model(constraints, engine_rate) if local else (None, None)

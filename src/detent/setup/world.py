@@ -166,8 +166,8 @@ class WorldSubject:
         p["frozen"] = round(asked.frozen * rate)
         p["integrator"] = INTEGRATORS.index(asked.integrator)
         fill_closures(p, asked.baumgarte, len(closures.h), notes)
-        fill_contact(p, asked.contact)
         fill_limits(p, asked.contact, asked.device)
+        fill_contact(p, asked.contact)
         if asked.coupling.channels.leads:
             p["strategy"] = FULL  # the display is told where to go, not how hard to push
         fill_hold(p, asked.outside, start, device.mask, notes)
