@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
 
-from waiting import PATIENCE
-
 TRIES = 20
-
-
-@pytest.fixture(autouse=True, scope="session")
-def patience() -> None:
-    """A file that takes seconds to load is refused: on a busy machine, that might be any."""
-    if "detent" in sys.modules:
-        from detent.world import screen
-
-        screen.PATIENCE = PATIENCE
 
 
 @pytest.fixture(autouse=True)

@@ -94,7 +94,16 @@ def test_run_prints_one_object_of_the_agreed_form(call: Called) -> None:
     assert done.returncode == 0, done.stderr
     assert set(report) == {"experiment", "seed", "parameters", "metrics", "claims"}
     assert report["parameters"]["gap_x"] == 0.01
-    assert set(report["claims"][0]) == {"id", "source", "text", "measured", "required", "passed"}
+    assert set(report["claims"][0]) == {
+        "id",
+        "source",
+        "text",
+        "measured",
+        "required",
+        "verdict",
+        "recorded",
+        "passed",
+    }
 
 
 @pytest.mark.slow
@@ -208,7 +217,7 @@ def test_a_scene_can_be_trusted_and_freed(tmp_path: Path, monkeypatch: pytest.Mo
     scene = tmp_path / "post.xml"
     body = '<body><geom size=".1"/><body pos="1 0 0"><joint/><geom size=".1"/></body></body>'
     scene.write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
-    monkeypatch.setattr("detent.world.screen.PATIENCE", 0.0)
+    monkeypatch.setattr("detent.world.screen.WALL_PATIENCE", 0.0)
     monkeypatch.setattr("detent.cli.try_ticks", lambda world, quiet: {})
     refused = CliRunner().invoke(app, ["check", str(scene), "--json"])
     assert "trusted=True (--trusted) lifts the limit" in str(refused.exception)

@@ -102,7 +102,7 @@ SPOILED: dict[str, tuple[str, Metrics, set[str]]] = {
     ),
     "no more wrench under two": (
         "four-bar",
-        {"corrected-penalty.force_two": 1e-5, "literal.drift_3s": 0.006},
+        {"corrected-penalty.force_two": 1e-5, "literal.most_drift_at": 4.0},
         {"X24.wrench-corrected", "X24.grows-literal"},
     ),
     "the readings differ": (

@@ -45,6 +45,11 @@ def point(**changes: object) -> Mechanism:
         ({"kinetic_energy": m * (dx**2 + dy**2) + x}, "is not quadratic in q̇"),
         ({"gravity": 1 / y}, "the potential energy 1/y is infinite at the start"),
         ({"gravity": (m * y,)}, r"the gravity \(m\*y,\) is several"),
+        ({"stops": (x > 0,)}, "the stop x > 0 is a relation: .* must not become negative"),
+        ({"dampers": (-(dx**2) / 2,)}, r"the damper -dx\*\*2/2 feeds energy where x = 0"),
+        ({"dampers": (dx**2, (dx**2 - 3 * dx * dy + dy**2) / 2)}, "feeds energy"),
+        ({"dampers": (x * dx**2,), "start": (0.5, 0.0)}, "feeds energy where x = -0"),
+        ({"dampers": (3 * dx,)}, r"the damper 3\*dx pushes where nothing moves"),
         ({"stops": (sp.sqrt(x - 2),)}, r"the stop sqrt\(x - 2\) is 1.41.*I at the start"),
     ],
 )
@@ -57,6 +62,10 @@ def test_a_wrong_expression_is_named(changes: dict, text: str) -> None:
     ("changes", "text"),
     [
         ({"start": (0.0,)}, "of length 2"),
+        ({"start": (float("nan"), 0.0)}, r"start = \(nan, 0.0\) .* finite numbers"),
+        ({"start": "ab"}, "start = 'ab' .* finite numbers"),
+        ({"start_velocity": (float("inf"), 0.0)}, r"start_velocity = \(inf, 0.0\) .* finite"),
+        ({"start_parameters": (float("nan"),)}, "start_parameters .* finite numbers"),
         ({"inertia": sp.eye(2)}, "but not both"),
         ({"restitution": 1.5}, "between 0 and 1"),
         ({"parametrisation": ((sp.Symbol("z"),), (sp.Symbol("z"),))}, "of length 2"),
@@ -89,6 +98,7 @@ def test_a_parametrisation_with_an_orientation_is_refused() -> None:
     ("changes", "text"),
     [
         ({"holonomic": (x**2 + y**2 - 1,)}, "x\\*\\*2 \\+ y\\*\\*2 - 1 is not satisfied"),
+        ({"holonomic": (x**2,)}, r"the constraint x\*\*2 changes with nothing at the start"),
         ({"holonomic": (x, y - 2 * x, y)}, "the constraint y follows from those before it"),
         (
             {"pfaffian": ((0, 1),), "start_velocity": (1.0, 2.0)},
@@ -209,6 +219,32 @@ def test_typical_slips_are_named() -> None:
     ):
         with pytest.raises(DetentError, match=words):
             Mechanism(**{**good, **change})
+
+
+def test_a_start_may_be_an_array() -> None:
+    there = point(start=np.zeros(2), start_velocity=np.array([0.0, 1.0]))
+    assert (there.start, there.start_velocity) == ((0.0, 0.0), (0.0, 1.0))
+
+
+def test_a_damper_is_tried_where_the_stops_allow_only() -> None:
+    assert point(dampers=(x * dx**2,), stops=(x,), start=(0.5, 0.0)).dampers
+    assert point(dampers=(sp.Abs(dx) ** 3 / 3, dx**2 + dx * dy + dy**2)).dampers
+
+
+def test_a_start_quaternion_is_made_one_of_unit_length() -> None:
+    """One of length 1.1 let the reference jump by up to 50 mm at the first tick."""
+    disk = builtin("lie-disk-on-sphere")
+    at = [isinstance(c, Orientation) for c in disk.coordinates].index(True)
+    start = np.array(disk.start)
+    start[at : at + 4] *= 1.1
+    scaled = disk.starting(start)
+    np.testing.assert_allclose(scaled.start, disk.start, atol=1e-15)
+    trace = Session(scaled).run(seconds=0.003)
+    moved = np.linalg.norm(trace["tool_position"] - trace["tool_position"][0], axis=1)
+    assert moved.max() < 1e-6
+    start[at : at + 4] = 0.0
+    with pytest.raises(ParameterError, match="not all zero"):
+        disk.starting(start)
 
 
 def test_rows_of_unlike_scale_are_not_taken_for_dependent() -> None:

@@ -16,36 +16,8 @@ from detent.world.holdable import worth_holding
 from detent.world.inspect import inspect_world
 from detent.world.stiffness import least_rate, lightest_contact, stiffest
 from lab import scene
+from scene_files import URDF, bars, obj
 from waiting import wait_for
-
-INERTIAL = """<inertial><mass value="1"/>
-  <inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>"""
-URDF = f"""<robot name="arm"><link name="base">{INERTIAL}</link>
-<joint name="glue" type="fixed"><parent link="base"/><child link="post"/></joint>
-<link name="post">{INERTIAL}
-  <collision><geometry><mesh filename="FILE"/></geometry></collision></link>
-<joint name="turn" type="continuous"><parent link="post"/><child link="tip"/>
-  <axis xyz="0 0 1"/></joint>
-<link name="tip">{INERTIAL}</link></robot>"""
-
-
-def obj(path: Path, vertices: np.ndarray, faces: np.ndarray) -> None:
-    """Write a surface as a Wavefront file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [f"v {x} {y} {z}" for x, y, z in vertices]
-    lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]
-    path.write_text("\n".join(lines))
-
-
-def bars(*boxes: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Boxes (centre, half sizes) as one surface."""
-    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
-    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-    triangles = [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
-    vertices = [np.array(box[:3]) + corners * box[3:] for box in boxes]
-    faces = [np.array(triangles) + 8 * i for i in range(len(boxes))]
-    return np.vstack(vertices), np.vstack(faces)
-
 
 U_SHAPE = bars(
     (0, 0, 0, 0.1, 0.1, 0.02), (-0.08, 0, 0.1, 0.02, 0.1, 0.08), (0.08, 0, 0.1, 0.02, 0.1, 0.08)

@@ -31,7 +31,8 @@ from detent.errors import DetentError, ParameterError
         (lambda: Wall(blocks="five"), "blocks = 'five'"),  # type: ignore[arg-type]
         (lambda: Inertial(limits=(15.0, 0.0, 1.0)), r"limits = \(15.0, 0.0, 1.0\)"),
         (lambda: Inertial(limits="15"), "limits = '15'"),
-        (lambda: Inertial(limits=(15.0, 15.0)), "three .* or six positive numbers"),
+        (lambda: Inertial(limits=(15.0, 15.0)), "six positive numbers; three are x, y, θ of"),
+        (lambda: Inertial(subspace="full", limits=(1.0, 1.0, 1.0)), "six positive numbers"),
         (lambda: AdmittanceDisplay(limits="strong"), "limits = 'strong'"),
         (lambda: AdmittanceDisplay(structure=5e4), "structure = 50000.0"),  # type: ignore[arg-type]
         (lambda: AdmittanceDisplay(joints="six"), "joints = 'six'"),  # type: ignore[arg-type]

@@ -13,31 +13,7 @@ import pytest
 from detent import World
 from detent.errors import SceneError
 from detent.world import screen
-
-BALL = '<body name="ball"><freejoint/><geom size=".1"/></body>'
-
-
-def mjcf(folder: Path, asset: str = "", geom: str = BALL, more: str = "") -> Path:
-    """A scene file in *folder*."""
-    path = folder / "scene.xml"
-    path.write_text(f"<mujoco>{more}<asset>{asset}</asset><worldbody>{geom}</worldbody></mujoco>")
-    return path
-
-
-def stl(path: Path, triangles: int, claimed: int | None = None) -> Path:
-    """A binary STL of a tetrahedron's faces, again and again."""
-    corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
-    faces = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
-    one = b"".join(
-        struct.pack("<12fH", 0, 0, 0, *(x for i in face for x in corners[i]), 0) for face in faces
-    )
-    head = b"\0" * 80 + struct.pack("<I", triangles if claimed is None else claimed)
-    path.write_bytes(head + (one * (triangles // 4 + 1))[: 50 * triangles])
-    return path
-
-
-MESH = '<mesh name="m" file="{}"/>'
-MESH_BODY = '<body name="ball"><freejoint/><geom type="mesh" mesh="m"/></body>'
+from scene_files import BALL, MESH, MESH_BODY, mjcf, stl
 
 
 def include_cycle(folder: Path) -> Path:
@@ -338,13 +314,3 @@ def test_built_in_worlds_and_plain_text_start_no_process(monkeypatch: pytest.Mon
     monkeypatch.setattr(screen.subprocess, "Popen", None)
     World.builtin("corner")
     World.from_string(f"<mujoco><worldbody>{BALL}</worldbody></mujoco>")
-
-
-def test_a_scene_that_takes_long_is_loaded_if_it_is_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(screen, "PATIENCE", 0.01)
-    path = mjcf(tmp_path)
-    with pytest.raises(SceneError, match=r"longer than 0\.01 s to load; trusted=True"):
-        World.load(path)
-    assert World.load(path, trusted=True).model.nv == 6

@@ -22,6 +22,8 @@ from detent.cli.common import (
     Keyframe,
     Outside,
     Overlaps,
+    Release,
+    Root,
     Tool,
     Trusted,
     compile_first,
@@ -185,11 +187,11 @@ def print_report(report: dict[str, Any]) -> None:
     for name, value in report["metrics"].items():
         metrics.add_row(name, f"{value:.6g}")
     out.print(metrics)
-    claims = Table("", "claim", "measured", "required", "source")
+    claims = Table("", "claim", "measured", "required", "verdict", "source")
     for claim in report["claims"]:
         mark = "[green]✓[/]" if claim["passed"] else "[red]✗[/]"
-        words = [escape(claim[part]) for part in ("text", "required", "source")]
-        claims.add_row(mark, words[0], f"{claim['measured']:.4g}", words[1], words[2])
+        words = [escape(claim[part]) for part in ("text", "required", "verdict", "source")]
+        claims.add_row(mark, words[0], f"{claim['measured']:.4g}", *words[1:])
     out.print(claims)
 
 
@@ -198,7 +200,7 @@ def reproduce(
     names: Names = None,
     folder: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("results"),
 ) -> None:
-    """Check every claim of the documents; exit 1 if one fails.
+    """Check every claim of the documents; exit 1 if a verdict is not the one on record.
 
     Writes report.json, report.html and the figures.
     """
@@ -220,9 +222,10 @@ def reproduce(
     failed = [claim for claim in claims if not claim["passed"]]
     for report in reports:
         good = sum(claim["passed"] for claim in report["claims"])
-        out.print(f"{report['experiment']}: {good} of {len(report['claims'])} claims hold")
+        known = f"{good} of {len(report['claims'])} verdicts are those on record"
+        out.print(f"{report['experiment']}: {known}")
     for claim in failed:
-        number = f"{claim['measured']:.4g}, required {claim['required']}"
+        number = f"{claim['measured']:.4g}, required {claim['required']}: {claim['verdict']}"
         out.print(f"[red]✗[/] {claim['id']}: {escape(claim['text'])}: {escape(number)}")
     out.print(f"the report is {folder / 'report.html'}")
     if failed:
@@ -264,11 +267,13 @@ def check(
     tool: Tool = None,
     held: Held = None,
     keyframe: Keyframe = None,
+    root: Root = None,
     allow_outside: Outside = False,
     trusted: Trusted = False,
     free: Free = False,
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
+    release: Release = None,
     as_json: Json = False,
 ) -> None:
     """Say what Detent sees in a scene, and what is wrong with it."""
@@ -276,8 +281,9 @@ def check(
 
     def opened(tool: str | None) -> Any:
         return open_world(
-            scene, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
+            scene, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
+            release=release or (),
         )  # fmt: skip
 
     try:

@@ -18,8 +18,12 @@ Tool = Annotated[
 ]
 Held = Annotated[str | None, typer.Option(help="The link of the tool that the hand holds.")]
 Keyframe = Annotated[str | None, typer.Option(help="Name or index of the keyframe to start from.")]
+Root = Annotated[
+    Path | None,
+    typer.Option("--root", metavar="DIR", help="It may read files of DIR, not of its folder only."),
+]
 Outside = Annotated[
-    bool, typer.Option("--allow-outside", help="The file may read others outside its folder.")
+    bool, typer.Option("--allow-outside", help="It may read any file, wherever it lies.")
 ]
 Trusted = Annotated[
     bool,
@@ -34,6 +38,11 @@ Decompose = Annotated[
 Overlaps = Annotated[
     bool,
     typer.Option("--ignore-overlaps", help="What overlaps at the start passes through each other."),
+]
+
+Release = Annotated[
+    list[str] | None,
+    typer.Option("--release", metavar="BODY", help="A mocap body that lets go what it holds."),
 ]
 
 
@@ -61,7 +70,8 @@ def open_world(scene: str, tool: str | None, **options: Any) -> Any:
     from detent.world.world import World
 
     if scene in World.library():
-        return World.builtin(scene, tool=tool, **{**options, "trusted": True})
+        options |= {"trusted": True, "root": None}
+        return World.builtin(scene, tool=tool, **options)
     if not Path(scene).exists() and not Path(scene).suffix:
         return World.builtin(scene)  # raises, and lists the names
     return World.load(scene, tool=tool, **options)

@@ -23,7 +23,13 @@ Law = Annotated[
     str | None,
     typer.Option(help="Of friction: reset-integrator, nahvi, dahl or classical."),
 ]
-WallLaw = Annotated[str, typer.Option(help="Force at rest: zoh, seh, pi, pulse or hysteretic.")]
+WallLaw = Annotated[
+    str,
+    typer.Option(
+        metavar="LAW[,N]",
+        help="Force at rest: zoh, seh, pi, pulse or hysteretic[,breakaway of its blocks in N].",
+    ),
+]
 CouplingName = Annotated[
     str | None,
     typer.Option(help="four-channel (unless given), virtual, unilateral or direct."),

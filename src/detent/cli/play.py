@@ -14,6 +14,8 @@ from detent.cli.common import (
     Keyframe,
     Outside,
     Overlaps,
+    Release,
+    Root,
     Tool,
     Trusted,
     compile_first,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from detent.coupling import Coupling
     from detent.local import LocalModel, Pace
     from detent.world.friction import Friction
+    from detent.world.wall import Wall
 
 #: experiments whose mechanism has another name
 PLAYED = {
@@ -34,8 +37,8 @@ PLAYED = {
 
 #: what a mechanism, which is no scene and has no contacts, cannot be told
 WORLD_OPTIONS = (
-    *("tool", "held", "keyframe", "allow_outside", "trusted", "free", "decompose"),
-    *("ignore_overlaps", "local"),
+    *("tool", "held", "keyframe", "root", "allow_outside", "trusted", "free", "decompose"),
+    *("ignore_overlaps", "release", "local"),
     *("stiffness", "damping", "restitution", "material", "mode", "friction", "law", "wall"),
     "coupling",
 )
@@ -89,6 +92,19 @@ def parse_friction(text: str | None, law: str | None) -> Friction:
     return Friction(static, numbers[-1] if len(numbers) == 2 else kinetic, law or usual.law)
 
 
+def parse_wall(text: str) -> Wall:
+    """``"seh"``, or ``"hysteretic,0.5"`` with the breakaway of its strongest block [N]."""
+    from detent.world.wall import Wall
+
+    law, comma, number = text.partition(",")
+    if not comma:
+        return Wall(law)
+    try:
+        return Wall(law, breakaway=float(number))
+    except ValueError:
+        raise ParameterError("wall", text, "of the form LAW or hysteretic,N") from None
+
+
 def choose_coupling(name: str | None, device: str | None) -> Coupling:
     """A coupling with its default gains, by its name on the command line."""
     from detent.checks import one_of
@@ -140,11 +156,13 @@ def play(
     tool: Tool = None,
     held: Held = None,
     keyframe: Keyframe = None,
+    root: Root = None,
     allow_outside: Outside = False,
     trusted: Trusted = False,
     free: Free = False,
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
+    release: Release = None,
     rate: o.Rate = 4000.0,
     port: o.Port = 8080,
     stiffness: o.Stiffness = 4000.0,
@@ -173,19 +191,19 @@ def play(
     from detent.app.workbench import play as start
     from detent.session import Session
     from detent.world.contact import Contact
-    from detent.world.wall import Wall
 
     contact = Contact(
         stiffness, damping, restitution, mode=mode, friction=parse_friction(friction, law),
-        wall=Wall(wall), material=material,
+        wall=parse_wall(wall), material=material,
     )  # fmt: skip
     refuse_unfit(context, world, local)
     near, pace = local_model(constraints, engine_rate) if local else (None, None)
     session = mechanism_session(world, device)
     if session is None:
         opened = open_world(
-            world, tool, held=held, keyframe=keyframe, allow_outside=allow_outside,
+            world, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
+            release=release or (),
         )  # fmt: skip
         tie = choose_coupling(coupling, device)
         session = Session(opened, contact, tie, local=near, engine=engine, pace=pace)

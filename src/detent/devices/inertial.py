@@ -16,6 +16,8 @@ from detent.devices.simulated import held_response, make_mass, read_mass, write_
 from detent.errors import ParameterError
 from detent.kernels.constants import INTEGRATORS
 
+_THREE = "three are x, y, θ of a planar device, or x, y, z of a translational one"
+
 
 @dataclass(frozen=True)
 class Inertial:
@@ -31,7 +33,7 @@ class Inertial:
     rotational_inertia: float | None = None  # [kg·m²]
     subspace: str | None = None  # planar, translational or full; None = the tool's
     delay_ticks: int = 0  # [ticks]
-    limits: Sequence[float] | None = None  # three (x, y, θ) or six [N, N·m]
+    limits: Sequence[float] | None = None  # [N, N·m] six; of a plane x, y, θ; translational x, y, z
     friction: tuple[float, float] = (0.0, 0.0)  # [N, N·m] Coulomb, in translation and rotation
     damping: tuple[float, float] = (0.0, 0.0)  # [N·s/m, N·m·s/rad]
     resolution: float = 0.0  # [m] of its encoders
@@ -58,7 +60,11 @@ class Inertial:
 
     def mask(self, tool_mask: np.ndarray) -> np.ndarray:
         """The device's subspace, given the tool's."""
-        return tool_mask.copy() if self.subspace is None else SUBSPACES[self.subspace].copy()
+        if self.subspace is not None:
+            return SUBSPACES[self.subspace].copy()
+        if self.limits is not None and len(self.limits) == 3 and tool_mask.sum() > 3.0:
+            raise ParameterError("limits", self.limits, f"six numbers with this tool; {_THREE}")
+        return tool_mask.copy()
 
     def inertia(self, at_hand: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """(6, 6) [kg, kg·m²], zero outside the subspace."""
@@ -74,11 +80,13 @@ class Inertial:
         """(6,) the largest wrench [N, N·m]."""
         if self.limits is None:
             return np.full(6, np.inf)
-        allowed = "three (x, y, θ) or six positive numbers"
-        values = positives("limits", self.limits, (3, 6), allowed)
-        if values.shape == (3,):
-            values = np.array([values[0], values[1], np.inf, np.inf, np.inf, values[2]])
-        return values
+        sizes = (6,) if self.subspace == "full" else (3, 6)
+        values = positives("limits", self.limits, sizes, f"six positive numbers; {_THREE}")
+        if values.shape == (6,):
+            return values
+        out = np.full(6, np.inf)
+        out[[0, 1, 2] if self.subspace == "translational" else [0, 1, 5]] = values
+        return out
 
     @property
     def safety(self) -> Safety:

@@ -12,7 +12,7 @@ from detent.checks import one_of
 from detent.devices import Inertial
 from detent.experiments.linkages import LAWS, Law, at, drift_of
 from detent.experiments.peg import pose
-from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
+from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
 from detent.hands import Constant
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
 from detent.record.trace import Trace
@@ -79,6 +79,7 @@ def loop_metrics(trace: Trace) -> Metrics:
         "drift_3s": at(trace, drift, SHOWN),
         "drift_4s": at(trace, drift, SECONDS),
         "most_drift": float(drift.max()),
+        "most_drift_at": float(trace["time"][int(drift.argmax())]),
         "closure": float(trace["closure"].max()),
         "fewest_constraints": float(count.min()),
         "most_constraints": float(count.max()),
@@ -107,6 +108,8 @@ def hold_loop(reading: str = "serial") -> Result:
         for field in ("device_position", "tool_position"):
             apart = np.linalg.norm(a[field] - b[field], axis=1).max()
             metrics[f"{key}.readings_{field}"] = float(apart)
+    finer = drift_of(manipulate(reading, LAWS["corrected"], 2.0 * RATE)).max()
+    metrics["step_share"] = float(finer) / metrics["corrected.most_drift"]
     return Result(metrics, loop_claims(metrics), traces, partial(draw_loop, traces, reading))
 
 
@@ -150,6 +153,17 @@ def loop_claims(m: Metrics) -> list[Claim]:
             0.0 < worst["most_changes"] <= 2.0 and worst["changes_outside"] == 0.0,
         ),
     ]
+    when = m["literal.most_drift_at"]
+    claims.append(
+        holds(
+            "X24.grows-literal",
+            "S3 Fig 7(b)",
+            f"{WORDS['literal']}: when the drift is largest [s]",
+            when,
+            f"at the end, ≥ {0.95 * SECONDS:g} s: it grows",
+            when >= 0.95 * SECONDS,
+        )
+    )
     for law in ("literal", "corrected"):
         claims += follow_claims(m, law)
     claims.append(
@@ -162,6 +176,8 @@ def loop_claims(m: Metrics) -> list[Claim]:
             "m",
         )
     )
+    text = "impedance only, with the bias: drift at twice the rate over that at the rate"
+    claims.append(within("X24.step", "our own", text, m["step_share"], 0.5, 0.2))
     apart = max(m[f"{k}.readings_{f}_position"] for k in LAWS for f in ("device", "tool"))
     text = "both readings of the loop move alike (largest distance, device and link)"
     claims.append(at_most("X24.readings", "S3 Fig 5", text, apart, 1e-4, "m"))
@@ -169,20 +185,11 @@ def loop_claims(m: Metrics) -> list[Claim]:
 
 
 def follow_claims(m: Metrics, law: str) -> list[Claim]:
-    """Impedance only drifts, stiffness follows, and its wrench is larger under two constraints."""
+    """Stiffness follows better than impedance, with a larger wrench under two constraints."""
     free, held = law, f"{law}-penalty"
-    growth = m[f"{free}.drift_3s"] / m[f"{free}.drift_1s"]
     ratio = m[f"{held}.drift_3s"] / m[f"{free}.drift_3s"]
     more = m[f"{held}.force_two"] / max(m[f"{held}.force_one"], 1e-30)
     return [
-        holds(
-            f"X24.grows-{law}",
-            "S3 Fig 7(b)",
-            f"{WORDS[free]}: drift at 3 s over that at 1 s",
-            growth,
-            "> 1",
-            growth > 1.0,
-        ),
         holds(
             f"X24.stiffness-{law}",
             "S3 Fig 6(b)",

@@ -17,6 +17,7 @@ from detent.record.trace import Trace
 from detent.world.world import World
 
 STIFFNESS, DAMPING = 15_000.0, 100.0  # [N/m, N·s/m] TH 6.4.1
+SMALL = 5.0  # [%] of the forces in contact are smaller than what counts as small
 LEG = 0.5  # [s] between two aims of the hand
 AIMS = (
     (0.03, 0.13), (0.06, 0.13), (0.13, 0.03), (0.13, -0.03), (0.06, -0.13), (0.0, -0.13),
@@ -49,7 +50,7 @@ def collision_metrics(trace: Trace) -> Metrics:
         "largest_energy": float(trace["tool_energy"].max()),
         "peak_force": float(force[hit].max(initial=0.0)),
         "median_contact_force": float(np.median(resting)),
-        "least_contact_force": float(resting.min()),
+        "small_contact_force": float(np.percentile(resting, SMALL)),
         "updates": float(trace["update"].max()),
     }
 
@@ -82,7 +83,7 @@ def collision_claims(m: Metrics) -> list[Claim]:
         for name, e in RESTITUTIONS.items()
     ]
     ratio = m["plastic.peak_force"] / m["plastic.median_contact_force"]
-    span = m["plastic.peak_force"] / m["plastic.least_contact_force"]
+    span = m["plastic.peak_force"] / m["plastic.small_contact_force"]
     claims += [
         holds(
             "X16.plastic",
@@ -111,7 +112,7 @@ def collision_claims(m: Metrics) -> list[Claim]:
         holds(
             "X16.span",
             "TH Fig 6.16",
-            "largest impulsive force over the smallest one in contact, e = 0 [-]",
+            f"largest impulsive force over the {SMALL:g} % smallest in contact, e = 0 [-]",
             span,
             "≥ 1e4: up to four orders of magnitude",
             span >= 1e4,

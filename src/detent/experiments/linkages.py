@@ -138,6 +138,15 @@ def distal_claims(m: Metrics) -> list[Claim]:
         drift_claim("X12", m, "literal", 0.104, 0.02),
         drift_claim("X12", m, "literal-penalty", 0.046, 0.02),
         drift_claim("X12", m, "corrected", 0.7e-3, 0.07),
+        within(
+            "X12.tolerance",
+            "catalogue",
+            f"drift at 2 s, {LAWS['literal-penalty'].words}, singular at 1e-3 in Detent's measure",
+            m["narrow.drift"],
+            0.046,
+            0.1,
+            "m",
+        ),
     ]
     for run in LAWS:
         few, most = m[f"{run}.fewest_constraints"], m[f"{run}.most_constraints"]

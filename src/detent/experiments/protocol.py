@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 from detent.errors import ExperimentError, ParameterError, UnknownNameError
+from detent.experiments.verdicts import measured as verdict_of
+from detent.experiments.verdicts import recorded
 from detent.record.trace import Trace
 
 Metrics = dict[str, float]
@@ -41,14 +43,20 @@ Count = Annotated[int, Range(1)]
 
 @dataclass(frozen=True)
 class Claim:
-    """One checkable statement of a document, with the number measured here."""
+    """One checkable statement of a document, with the number and the verdict measured here.
+
+    It passes if the verdict is the one on record (verdicts.py): a claim that was refuted passes
+    as long as it is.
+    """
 
     id: str
     source: str  # where the document says it
     text: str
     measured: float
     required: str  # in words, with the number
-    passed: bool
+    verdict: str  # confirmed, refuted, or confirmed after correction
+    recorded: str  # the verdict on record
+    passed: bool  # whether they agree
 
 
 @dataclass
@@ -138,9 +146,8 @@ def at_most(
     id: str, source: str, text: str, measured: float, limit: float, unit: str = ""
 ) -> Claim:
     """A claim that a number is at most a limit."""
-    return Claim(
-        id, source, text, float(measured), f"≤ {limit:.4g} {unit}".strip(), bool(measured <= limit)
-    )
+    required = f"≤ {limit:.4g} {unit}".strip()
+    return holds(id, source, text, measured, required, measured <= limit)
 
 
 def within(
@@ -153,11 +160,12 @@ def within(
     unit: str = "",
 ) -> Claim:
     """A claim that a number is within a relative tolerance of a target."""
-    passed = abs(measured - target) <= tolerance * abs(target)
+    true = abs(measured - target) <= tolerance * abs(target)
     required = f"{target:.4g} {unit}".strip() + f" ± {100 * tolerance:.3g} %"
-    return Claim(id, source, text, float(measured), required, bool(passed))
+    return holds(id, source, text, measured, required, true)
 
 
-def holds(id: str, source: str, text: str, measured: float, required: str, passed: bool) -> Claim:
-    """Any other claim."""
-    return Claim(id, source, text, float(measured), required, bool(passed))
+def holds(id: str, source: str, text: str, measured: float, required: str, true: bool) -> Claim:
+    """Any other claim, and whether it came true."""
+    verdict, known = verdict_of(id, bool(true)), recorded(id)
+    return Claim(id, source, text, float(measured), required, verdict, known, verdict == known)

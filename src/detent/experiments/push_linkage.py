@@ -112,6 +112,7 @@ def push_claims(m: Metrics) -> list[Claim]:
         )
         for name in ("ir", "lm5", "lm_kc")
     ]
+    claims += bounce_claims(m)
     claims += [
         holds(
             "X20.inertial",
@@ -132,6 +133,30 @@ def push_claims(m: Metrics) -> list[Claim]:
         ),
     ]
     return claims
+
+
+def bounce_claims(m: Metrics) -> list[Claim]:
+    """TH 6.4.4: the intermediate representation bounces most, static and kinematic alike."""
+    most = m["ir.bounces"] / max(m["lm5.bounces"], m["lm_kc.bounces"])
+    alike = m["lm5.bounces"] / m["lm_kc.bounces"]
+    return [
+        holds(
+            "X20.most-ir",
+            "TH Fig 6.24",
+            "bounces in the intermediate representation over the most of the others [-]",
+            most,
+            "> 1: it bounces most",
+            most > 1.0,
+        ),
+        within(
+            "X20.alike",
+            "TH Fig 6.24",
+            "bounces with static constraints over those with kinematic ones [-]",
+            alike,
+            1.0,
+            0.1,
+        ),
+    ]
 
 
 def draw_pushes(

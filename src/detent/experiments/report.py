@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,15 @@ def write_report(reports: list[dict[str, Any]], folder: Path) -> None:
     page = (
         f"<!doctype html><meta charset='utf-8'><title>Detent: reproduction</title>"
         f"<style>{_STYLE}</style><h1>Detent: what the documents claim, measured</h1>"
-        f"<p>{good} of {len(claims)} claims hold.</p>{body}"
+        f"<p>{summary(claims)}; {good} of {len(claims)} verdicts are those on record.</p>{body}"
     )
     (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+def summary(claims: list[dict[str, Any]]) -> str:
+    """How many claims got which verdict."""
+    count = Counter(claim["verdict"] for claim in claims)
+    return ", ".join(f"{number} {verdict}" for verdict, number in count.most_common())
 
 
 def _section(report: dict[str, Any], folder: Path) -> str:
@@ -59,7 +66,8 @@ def _section(report: dict[str, Any], folder: Path) -> str:
     settings = ", ".join(f"{k} = {v}" for k, v in report["parameters"].items())
     return (
         f"<h2>{html.escape(name)}</h2><p>{html.escape(settings)}</p>{picture}"
-        f"<table><tr><th></th><th>claim</th><th>measured</th><th>required</th><th>source</th></tr>"
+        f"<table><tr><th></th><th>claim</th><th>measured</th><th>required</th>"
+        "<th>verdict</th><th>source</th></tr>"
         f"{rows}</table><details><summary>metrics (SI units)</summary><table>{numbers}</table>"
         f"</details>"
     )
@@ -71,5 +79,6 @@ def _claim_row(claim: dict[str, Any]) -> str:
         f"<tr><td class='{kind}'>{mark}</td><td>{html.escape(claim['text'])}</td>"
         f"<td class='number'>{claim['measured']:.4g}</td>"
         f"<td class='number'>{html.escape(claim['required'])}</td>"
+        f"<td>{html.escape(claim['verdict'])}</td>"
         f"<td>{html.escape(claim['source'])} <small>({html.escape(claim['id'])})</small></td></tr>"
     )

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from detent.checks import fraction
+import numpy as np
+
+from detent.checks import fraction, unit_quaternion
 from detent.errors import MechanismError, ParameterError
 from detent.mechanism.rotations import Orientation
 
@@ -16,12 +18,14 @@ if TYPE_CHECKING:
 #: what must be given as tuples
 SEVERAL = (
     *("coordinates", "velocities", "task", "kinematics", "holonomic", "pfaffian"),
-    *("springs", "dampers", "stops", "start"),
+    *("springs", "dampers", "stops"),
 )
 
 
 def check_description(m: Mechanism) -> None:
     """Refuse wrong dimensions, symbols without a value, and numbers out of range."""
+    from detent.mechanism.dampers import check_dampers
+
     _check_kinds(m)
     _check_symbols(m)
     _check_sizes(m)
@@ -45,6 +49,28 @@ def check_description(m: Mechanism) -> None:
     fraction("restitution of stops", m.restitution)
     _check_energy(m)
     _check_start(m)
+    check_dampers(m)
+
+
+def numbers(name: str, value: Any) -> tuple[float, ...]:
+    """A flat sequence or array of finite numbers, as a tuple."""
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        array = np.full((1, 1), np.nan)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise ParameterError(name, value, "a flat sequence of finite numbers")
+    return tuple(array.tolist())
+
+
+def with_unit_quaternions(m: Mechanism) -> tuple[float, ...]:
+    """The start, with the quaternions of its orientations of unit length."""
+    out, at = list(m.start), 0
+    for coordinate in m.coordinates:
+        if isinstance(coordinate, Orientation):
+            out[at : at + 4] = unit_quaternion("start", m.start[at : at + 4]).tolist()
+        at += 4 if isinstance(coordinate, Orientation) else 1
+    return tuple(out)
 
 
 def _check_kinds(m: Mechanism) -> None:
@@ -85,7 +111,8 @@ def _check_expression(what: str, expression: Any) -> None:
     if isinstance(expression, str):
         raise MechanismError(what, repr(expression), "is text, not a SymPy expression")
     if isinstance(expression, sp.core.relational.Relational | bool):
-        raise MechanismError(what, expression, "is a relation: give the expression that is zero")
+        wanted = "must not become negative" if what == "the stop" else "is zero"
+        raise MechanismError(what, expression, f"is a relation: give the expression that {wanted}")
 
 
 def _check_symbols(m: Mechanism) -> None:

@@ -68,12 +68,13 @@ class Mechanism:
         parametrisation: symbols z, and ψ(z) with x = ψ(z) on the constraint manifold. Without
             it the motion is projected onto the manifold.
         springs: potential energies [J], or `BodySpring`.
-        dampers: Rayleigh's functions ½ b q̇² [W], or `BodyDamper`.
+        dampers: Rayleigh's functions ½ b q̇² [W], or `BodyDamper`; they must take energy.
         gravity: its potential energy [J].
         stops: expressions of x or q that must not become negative.
         restitution: [-] of all stops.
         constants: the values of all other symbols; another value needs no new derivation.
-        start: q at the start (a unit quaternion for an orientation), as one flat sequence.
+        start: q at the start (a quaternion for an orientation, made one of unit length), as one
+            flat sequence or array; so are the next two.
         start_velocity: velocities at the start, at rest by default.
         start_parameters: z at the start, near enough for Newton's method; zeros by default.
         energies: parts of the kinetic energy to record, by name.
@@ -113,9 +114,12 @@ class Mechanism:
     lead: tuple[Any, Sequence[Expression], Any] | None = None
 
     def __post_init__(self) -> None:
-        from detent.mechanism.check import check_description
+        from detent.mechanism.check import check_description, numbers, with_unit_quaternions
 
+        for name in ("start", "start_velocity", "start_parameters"):
+            object.__setattr__(self, name, numbers(name, getattr(self, name)))
         check_description(self)
+        object.__setattr__(self, "start", with_unit_quaternions(self))
 
     def with_constants(self, **values: float) -> Mechanism:
         """The same mechanism with other values of some constants, named as their symbols."""

@@ -37,7 +37,7 @@ def fill_material(p: np.ndarray, contact: Contact) -> None:
 
 
 def fill_contact(p: np.ndarray, contact: Contact) -> None:
-    """Contact properties into a parameter record whose step is set."""
+    """Contact properties into a parameter record whose step and limits are set."""
     fill_material(p, contact)
     p["contact_mode"] = MODES.index(contact.mode)
     p["restitution_law"] = METHODS.index(contact.method)
@@ -54,7 +54,7 @@ def fill_contact(p: np.ndarray, contact: Contact) -> None:
     p["wall"] = WALLS.index(wall.law)
     p["wall_integral"] = wall.integral
     p["wall_blocks"] = wall.blocks
-    p["wall_breakaway"] = wall.breakaway
+    p["wall_breakaway"] = wall.strongest(contact.stiffness, float(p["limit"][0, :3].min()))
     p["friction"] = LAWS.index(friction.law)
     p["friction_static"] = friction.static
     p["friction_kinetic"] = friction.kinetic

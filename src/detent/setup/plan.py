@@ -214,6 +214,8 @@ def _check_rank(what: str, names: Any, rows: np.ndarray, wanted: int, problem: s
     rank = 0
     for i in range(len(rows)):
         now = np.linalg.matrix_rank(rows[: i + 1], least)
+        if now == rank and what == "the constraint" and not np.abs(rows[i]).max() > least:
+            raise MechanismError(what, names[i], "changes with nothing at the start: it is flat")
         if now == rank:
             raise MechanismError(what, names[i], problem)
         rank = int(now)

@@ -36,6 +36,7 @@ from detent.setup.device import fill_device, fill_limits, place_device
 from detent.setup.hand import aim, fill_hand
 from detent.setup.lead import fill_lead
 from detent.setup.prepared import Prepared, Settings
+from detent.world.held_by import held_by
 from detent.world.world import World
 
 
@@ -106,7 +107,7 @@ class WorldSubject:
         capacity = row_capacity(model)
         motion, rows, work, device, clock = make_arrays(model, capacity, len(closures.h))
         motion.start[:] = np.concatenate([start.position, start.quaternion])
-        notes += idle_friction(self.world, asked.contact)
+        notes += held_by(self.world) + idle_friction(self.world, asked.contact)
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
         adapter = place_device(asked.device, device, start, asked.coupling, 1.0 / rate, notes)
@@ -169,8 +170,8 @@ class WorldSubject:
         p["frozen"] = round(asked.frozen * rate)
         p["integrator"] = INTEGRATORS.index(asked.integrator)
         fill_closures(p, asked.baumgarte, len(closures.h), notes)
-        fill_contact(p, asked.contact)
         fill_limits(p, asked.contact, asked.device)
+        fill_contact(p, asked.contact)
         if asked.coupling.channels.leads:
             p["strategy"] = FULL  # the display is told where to go, not how hard to push
         fill_hold(p, asked.outside, start, device.mask, notes)

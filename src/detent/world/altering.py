@@ -1,11 +1,16 @@
-"""What a scene can be asked to change as it is loaded: free roots, let overlaps pass."""
+"""What a scene can be asked to change as it is loaded: free roots, let overlaps pass, release."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 
-from detent.errors import SceneError
+from detent.checks import instance
+from detent.errors import SceneError, UnknownNameError
+from detent.world.loops import holders
+from detent.world.names import body_name
 
 OVERLAP = 1e-3  # [m] deeper than this at the start is a mistake of the scene, not a contact
 _POSE, _TWIST = 7, 6  # coordinates and speeds of a free joint
@@ -39,6 +44,21 @@ def free_roots(spec: mujoco.MjSpec, model: mujoco.MjModel, name: str) -> None:
         body.add_freejoint()
     for key, qpos, qvel in zip(spec.keys, poses, twists, strict=False):  # <size nkey> has more
         key.qpos, key.qvel = qpos, qvel
+
+
+def release(spec: mujoco.MjSpec, model: mujoco.MjModel, names: Sequence[str]) -> None:
+    """Let go what the named mocap bodies hold; *model* is the spec, compiled."""
+    if isinstance(names, str):
+        names = (names,)
+    found = holders(model)
+    known = {body_name(model, one.mocap) for one in found}
+    for name in names:
+        instance("release", name, str, "names of mocap bodies")
+        if name not in known:
+            raise UnknownNameError("mocap body that holds something", name, known)
+    ties = list(spec.equalities)
+    for equality in {one.equality for one in found if body_name(model, one.mocap) in names}:
+        spec.delete(ties[equality])
 
 
 def exclude_overlaps(spec: mujoco.MjSpec, model: mujoco.MjModel, qpos: np.ndarray) -> None:

@@ -10,6 +10,8 @@ _WORDS = (
     (r"^Error opening file '([^']*)'", r"there is no file '\1' where it looks for it"),
     (r"^Schema violation: ", ""),
     (r"unrecognized element Element '([^']+)'", r"unrecognized element <\1>"),
+    (r"^XML parse error 18: .*", "its elements are nested too deeply: MuJoCo reads 500 levels"),
+    (r"^ParseXML: empty file.*", "it is empty"),
     (r"^XML parse error \d+: .*Line number=(\d+).*", r"it is not well-formed XML, line \1"),
     (r"\(0x[0-9a-f]+\) ", ""),
     (r"must be larger than mjMINVAL", "must be positive"),

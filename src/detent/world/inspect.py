@@ -11,6 +11,7 @@ from detent.world.altering import OVERLAP
 from detent.world.contact import Contact
 from detent.world.declared import keyframe_name
 from detent.world.decompose import hollow_meshes
+from detent.world.held_by import held_by
 from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
 from detent.world.names import body_name, geom_name, joint_name
@@ -144,6 +145,7 @@ def _warnings(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> list[
     """What is wrong, or may surprise: what keeps a session from starting first."""
     return [
         *_open_loops(model, data),
+        *held_by(world),
         *_overlap(model, data),
         *_untouchable(world, model),
         *_hollow_meshes(model),

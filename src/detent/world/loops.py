@@ -39,6 +39,25 @@ def _bodies(model: mujoco.MjModel, equality: int) -> list[int]:
     return [max(i, 0) for i in ids] if kind == _BODY else []
 
 
+class Holder(NamedTuple):
+    """A closure by which a mocap body, which a program moves and no hand, holds another."""
+
+    equality: int
+    mocap: int  # bodies
+    held: int
+
+
+def holders(model: mujoco.MjModel) -> list[Holder]:
+    """All closures to mocap bodies that hold from the start."""
+    out = []
+    for i in active_equalities(model):
+        bodies = _bodies(model, i)
+        for mocap, held in zip(bodies, reversed(bodies), strict=True):
+            if model.body_mocapid[mocap] >= 0 and model.body_treeid[held] >= 0:
+                out.append(Holder(i, mocap, held))
+    return out
+
+
 def _trees(model: mujoco.MjModel, equality: int) -> list[int]:
     if model.eq_type[equality] != _TENDON:
         return [int(model.body_treeid[b]) for b in _bodies(model, equality)]

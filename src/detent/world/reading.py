@@ -1,16 +1,19 @@
-"""Reading a scene that may read only files in its folder; and, as a script, loading it for a try.
+"""Reading a scene that may read only files of one folder; and, as a script, loading it for a try.
 
 What MuJoCo reads while it parses (``include``, ``model``) is followed here first, in the XML;
 what it reads when it compiles is looked up in the spec that it parsed, with the folders
 that this names. MuJoCo's parser takes more than XML: what a strict one does not take is refused,
 for nobody can say what it names. As a script it runs in
-the child process of screen.py, with bounded memory; it imports nothing of Detent's.
+the child process of screen.py, with bounded memory and processor time; it imports nothing of
+Detent's.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import signal
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,8 +24,11 @@ MOST_MEMORY = 1 << 30  # [bytes] that loading may take
 SPACE = 8 * MOST_MEMORY  # [bytes] that it may ask for
 LOADED = "loaded"
 PARENTS = 2  # folders above a URDF in which its package may begin
+TOO_LONG = signal.SIGPROF  # ends the child when its processor time is used up
 _ALLOW = "allow_outside=True (--allow-outside) permits it"
 _TRY = "what it reads cannot be checked; allow_outside=True (--allow-outside) lets MuJoCo try"
+_ENDS = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]
+_MISMATCH = expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH]
 _SCHEME = re.compile(r"^[a-z]+://+", re.IGNORECASE)
 _PREFIX = re.compile(r"^\w+:")  # of MuJoCo's resource providers: text, archives
 # Comments as MuJoCo sees them: not those that begin inside of another tag, or of CDATA.
@@ -43,43 +49,90 @@ class Refused(Exception):
     """A file that is not loaded, and why, in one sentence."""
 
 
+class Unclear(Refused):
+    """Nobody can say what a file reads, but MuJoCo may make sense of it."""
+
+
 def _without_comment(token: re.Match[str]) -> str:
     text = token.group()
     if text.startswith("<!--"):  # strict XML has no "--" in it, files of others do
         return "\n" * text.count("\n")
     if text[1:].lower().startswith(_READ_AT_ONCE) and _BROKEN.search(text):
-        raise Refused(f"a file name has a line break or a tab in it: {' '.join(text.split())}")
+        raise Unclear(f"a file name has a line break or a tab in it: {' '.join(text.split())}")
     return text
 
 
 def elements(source: bytes | str, name: str) -> list[Element]:
     """Tags (in small letters: MuJoCo ignores their case) and attributes, in order."""
     found: list[Element] = []
+    within: list[tuple[str, int]] = []  # tags that are open, and their lines
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        found.append((tag.lower(), attributes))
+        within.append((tag, parser.CurrentLineNumber))
 
     def refuse_types(*_: object) -> None:
-        raise Refused(
+        raise Unclear(
             f"{name} has a document type declaration, which MuJoCo does not read; {_ALLOW}"
         )
 
     parser = expat.ParserCreate(encoding="utf-8")  # no namespaces: MuJoCo knows of none
-    parser.StartElementHandler = lambda tag, attributes: found.append((tag.lower(), attributes))
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = lambda tag: within.pop()
     parser.StartDoctypeDeclHandler = refuse_types
     try:
         text = source if isinstance(source, str) else source.decode("utf-8-sig")
-        parser.Parse(_TOKEN.sub(_without_comment, text), True)
     except UnicodeError:
-        raise Refused(f"{name} is not UTF-8 text; {_TRY}") from None
+        raise Unclear(f"{name} is not UTF-8 text; {_TRY}") from None
+    try:
+        parser.Parse(_TOKEN.sub(_without_comment, text), True)
     except expat.ExpatError as error:
-        where = f"line {error.lineno}, column {error.offset + 1}"
-        what = expat.ErrorString(error.code)
-        raise Refused(f"{name} is not well-formed XML, {where} ({what}); {_TRY}") from None
+        raise _malformed(error, name, text, found, within) from None
     return found
 
 
+def _malformed(
+    error: expat.ExpatError, name: str, text: str, found: list[Element], within: list[Any]
+) -> Refused:
+    """What is wrong with text that is not XML, and whether MuJoCo would take it all the same."""
+    if not text.strip():
+        return Refused(f"{name} is empty")
+    if error.code == _ENDS and not found:
+        return Refused(f"{name} has no element in it")
+    where = f"line {error.lineno}, column {error.offset + 1}"
+    what = expat.ErrorString(error.code)
+    if within and error.code in (_ENDS, _MISMATCH):
+        tag, line = within[-1]
+        what = f"<{tag}> of line {line} is not closed there" + (
+            ", where the text ends" if error.code == _ENDS else ""
+        )
+    said = f"{name} is not well-formed XML, {where} ({what})"
+    return Unclear(f"{said}; {_TRY}") if _mujoco_parses(text) else Refused(said)
+
+
+def _mujoco_parses(text: str) -> bool:
+    """Whether MuJoCo's parser takes the text as XML; with no ``file`` in it, it reads none."""
+    import mujoco
+
+    try:
+        mujoco.MjSpec.from_string(re.sub("file", "f_le", text, flags=re.IGNORECASE))
+    except Exception as error:  # what it says of an attribute shows that it got so far
+        return "XML parse error" not in str(error)
+    return True
+
+
 def _read(path: Path) -> bytes:
-    if not path.is_file():  # a pipe would never end
-        raise Refused(f"{path.name} is not a file")
+    _check_plain(path, path.name)
+    if path.is_dir():
+        raise Refused(f"it includes {path.name!r}, which is a folder")
     return path.read_bytes()
+
+
+def _check_plain(path: Path, name: str) -> None:
+    """Refuse a pipe or a device, which may never end; MuJoCo says what is wrong with a folder."""
+    mode = path.stat().st_mode if path.exists() else stat.S_IFREG
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise Refused(f"it reads {name!r}, which is not a file, but a pipe or a device")
 
 
 def is_urdf(source: str, is_text: bool) -> bool:
@@ -100,18 +153,23 @@ def _places(name: str, bases: list[Path]) -> Iterator[Path]:
                     yield Path(path)
 
 
-def _check_place(place: Path, folder: Path, name: str) -> None:
-    if not place.resolve().is_relative_to(folder.resolve()):
-        raise Refused(f"it reads {name!r}, which is outside its folder; {_ALLOW}")
-
-
 class Screening:
-    """Follows what is read while a scene is parsed, and remembers the folders of its models."""
+    """What a scene may read; follows what it reads while it is parsed, with all folders."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, root: Path, outside: bool) -> None:
+        self.folder, self.root, self.outside = folder, root, outside
         self.folders = [folder]
         self._seen: set[Path] = set()
+
+    def check_place(self, place: Path, name: str) -> None:
+        """Refuse what lies outside the folder that may be read, and what is no plain file."""
+        real, root = place.resolve(), self.root.resolve()
+        if not self.outside and not real.is_relative_to(root):
+            both = os.path.commonpath((real, root))
+            allow = _ALLOW if both == os.path.sep else f"root={both!r} (--root {both}) permits it"
+            which = "its folder" if self.root == self.folder else f"the folder {root}"
+            raise Refused(f"it reads {name!r}, which is outside {which}; {allow}")
+        _check_plain(place, name)
 
     def follow(self, found: list[Element], here: Path, top: Path, trail: tuple[Path, ...]) -> None:
         """Refuse what is read outside the folder, and what includes itself."""
@@ -122,9 +180,9 @@ class Screening:
             if tag == "flexcomp":
                 raise Refused("it has flexible bodies, which Detent does not render")
             if _PREFIX.match(name):
-                raise Refused(f"it reads {name!r}, which is no plain file name; {_ALLOW}")
+                raise Unclear(f"it reads {name!r}, which is no plain file name; {_ALLOW}")
             for place in _places(name, [top, here]):
-                _check_place(place, self.folder, name)
+                self.check_place(place, name)
                 self._follow_file(place, place.parent if tag == "model" else top, trail)
 
     def _follow_file(self, path: Path, top: Path, trail: tuple[Path, ...]) -> None:
@@ -139,7 +197,7 @@ class Screening:
         self.follow(elements(_read(path), path.name), path.parent, top, (*trail, real))
 
     def check_spec(self, spec: Any) -> None:
-        """Refuse a parsed spec that would read files outside the folder to compile."""
+        """Refuse a parsed spec that would read what it may not to compile."""
         for name, place in _assets(spec):
             if not name:
                 continue
@@ -147,7 +205,36 @@ class Screening:
             kept += [Path(os.path.normpath(one)) for one in kept]
             for file in (name, name.replace("\\", "/").rpartition("/")[2]):  # or stripped
                 for path in _places(file, kept):
-                    _check_place(path, self.folder, name)
+                    self.check_place(path, name)
+
+    def find_beside(self, name: str) -> str:
+        """A mesh of a URDF (``package://robot/meshes/a.stl``) beside the file, or the name itself.
+
+        It is looked for in the folder of the file, and above it as far as it may read.
+        """
+        parts = Path(_SCHEME.sub("", name).replace("\\", "/")).parts
+        if name.lower().startswith("file:") or Path(name).is_absolute():
+            return "/" + "/".join(part for part in parts if part != "/")
+        above = list(self.folder.resolve().parents)
+        within = [base for base in above if base.is_relative_to(self.root.resolve())]
+        for base in (self.folder, *(above[:PARENTS] if self.outside else within)):
+            if place := _find_part(base, parts):
+                self.check_place(place, name)
+                return str(place)
+        if not _SCHEME.match(name):
+            return name  # MuJoCo says where it looked
+        for base in above[:PARENTS]:
+            if _find_part(base, parts):
+                raise Refused(f"it reads {name!r}, which is in {base}; --root {base} permits it")
+        raise Refused(
+            f"there is no file {name!r}, neither in {self.folder} nor in the two folders above it"
+        )
+
+
+def _find_part(base: Path, parts: tuple[str, ...]) -> Path | None:
+    """A file by the end of its path: the name of its package may be that of the folder, or not."""
+    places = (os.path.normpath(base / Path(*parts[skip:])) for skip in range(len(parts)))
+    return next((Path(place) for place in places if os.path.isfile(place)), None)
 
 
 def _assets(spec: Any) -> Iterator[tuple[str, str]]:
@@ -159,61 +246,60 @@ def _assets(spec: Any) -> Iterator[tuple[str, str]]:
             yield name, one.compiler.texturedir
 
 
-def find_beside(name: str, folder: Path, outside: bool) -> str:
-    """A mesh of a URDF (``package://robot/meshes/a.stl``) beside the file, or the name itself."""
-    parts = Path(_SCHEME.sub("", name).replace("\\", "/")).parts
-    if name.lower().startswith("file:") or Path(name).is_absolute():
-        return "/" + "/".join(part for part in parts if part != "/")
-    above = list(folder.resolve().parents)[:PARENTS] if outside else []
-    for base in (folder, *above):
-        for skip in range(len(parts)):
-            place = Path(os.path.normpath(base / Path(*parts[skip:])))
-            if place.is_file():
-                if not outside:
-                    _check_place(place, folder, name)
-                return str(place)
-    return name
-
-
-def read_spec(source: str, is_text: bool, outside: bool):  # type: ignore[no-untyped-def]
+def read_spec(source: str, is_text: bool, outside: bool, root: str = ""):  # type: ignore[no-untyped-def]
     """Parse a file, or text, into an ``MjSpec`` that reads only what it may."""
     import mujoco
 
     path = Path.cwd() / "scene.xml" if is_text else Path(source).absolute()
     folder = path.parent
-    files = Screening(folder)
-    if not outside:
+    files = Screening(folder, Path(root).absolute() if root else folder, outside)
+    try:
         own = elements(source if is_text else path.read_bytes(), "it")
         files.follow(own, folder, folder, () if is_text else (path.resolve(),))
+    except Unclear:
+        if not outside:
+            raise
     load = mujoco.MjSpec.from_string if is_text else mujoco.MjSpec.from_file
     spec = load(source if is_text else str(path))
     if is_urdf(source, is_text):
         spec.compiler.fusestatic = False
         for mesh in spec.meshes:
-            mesh.file = find_beside(mesh.file, folder, outside)
-    if not outside:
-        files.check_spec(spec)
+            mesh.file = files.find_beside(mesh.file)
+    files.check_spec(spec)
     return spec
+
+
+def space() -> int:
+    """[bytes] of addresses that a child may ask for: as many as it may use, and as the shell says.
+
+    What is asked for may be more than what is used, which the parent watches where it can.
+    """
+    import resource
+
+    ours = SPACE if os.path.exists("/proc/self/statm") else MOST_MEMORY
+    set_already = resource.getrlimit(resource.RLIMIT_AS)
+    return min(ours, *(one for one in set_already if one != resource.RLIM_INFINITY), ours)
 
 
 def _bound_memory() -> None:
     import resource
 
-    # What is asked for may be more than what is used, which the parent watches where it can.
-    space = SPACE if os.path.exists("/proc/self/statm") else MOST_MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (space, space))
+    resource.setrlimit(resource.RLIMIT_AS, (space(), space()))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _main(source: str, outside: str) -> None:
+def _main(source: str, outside: str, root: str, patience: str) -> None:
     _bound_memory()
-    import mujoco
-
+    try:
+        import mujoco
+    except ImportError as error:
+        sys.exit(f"could not allocate memory for MuJoCo ({error})")
     mujoco.set_mju_user_warning(lambda message: None)
     is_text = source == "text"
+    text = sys.stdin.read() if is_text else source
+    signal.setitimer(signal.ITIMER_PROF, float(patience))  # from here on: the scene alone
     try:
-        spec = read_spec(sys.stdin.read() if is_text else source, is_text, bool(int(outside)))
-        spec.compile()
+        read_spec(text, is_text, bool(int(outside)), root).compile()
     except MemoryError:
         sys.exit("could not allocate memory")
     except Exception as error:

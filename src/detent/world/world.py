@@ -13,6 +13,7 @@ import numpy as np
 from detent.checks import fraction, not_negative, vector
 from detent.errors import ParameterError, SceneError, ToolNotNamedError, UnknownNameError
 from detent.world.altering import exclude_overlaps, free_roots
+from detent.world.altering import release as let_go
 from detent.world.complaints import in_words
 from detent.world.declared import (
     declared_held,
@@ -27,12 +28,10 @@ from detent.world.finite import check_finite
 from detent.world.holdable import worth_holding
 from detent.world.loops import mechanism
 from detent.world.names import body_name, geom_name
-from detent.world.reading import read_spec
-from detent.world.screen import is_risky, screen
+from detent.world.scene_file import is_risky, may_read, no_file, read_scene
 
 LIBRARY = Path(__file__).parent / "library"
 PROPERTIES = ("stiffness", "damping", "restitution", "friction")
-LISTED = 12  # scene files of a folder that an error names
 _GEOM, _BODY = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_BODY
 
 
@@ -104,11 +103,13 @@ class World:
         path: str | Path,
         tool: str | None = None,
         *,
+        root: str | Path | None = None,
         allow_outside: bool = False,
         trusted: bool = False,
         free: bool = False,
         decompose: bool = False,
         ignore_overlaps: bool = False,
+        release: Sequence[str] = (),
         **options: Any,
     ) -> World:
         """Load an MJCF or URDF file.
@@ -116,20 +117,23 @@ class World:
         Args:
             path: the file. Links of a URDF are not fused, its meshes are looked for beside it.
             tool: as in the constructor.
-            allow_outside: let it read files outside its own folder.
+            root: the folder of which it may read files; by default the scene's own.
+            allow_outside: let it read any file.
             trusted: do not load it in a child process first.
             free: give a free joint to each root that is fixed to the world and has a mass;
                 keyframes keep their poses.
             decompose: collide meshes that are not convex as several convex parts.
             ignore_overlaps: bodies that overlap at the start pass through each other for ever.
+            release: mocap bodies that let go what is welded or connected to them.
             options: those of the constructor.
         """
         path = Path(path)
         if not path.is_file():
             raise SceneError(no_file(path))
-        spec = _read(str(path), False, path.name, allow_outside, trusted)
+        beneath = may_read(root, path.parent)
+        spec = read_scene(str(path), False, path.name, allow_outside, beneath, trusted)
         key = options.get("keyframe")
-        spec = _alter(spec, path.name, key, free, decompose, ignore_overlaps)
+        spec = _alter(spec, path.name, key, free, decompose, ignore_overlaps, release)
         return cls(spec, tool=tool, **{"name": path.stem, **options})
 
     @classmethod
@@ -145,17 +149,20 @@ class World:
         xml: str,
         tool: str | None = None,
         *,
+        root: str | Path | None = None,
         allow_outside: bool = False,
         trusted: bool = False,
         free: bool = False,
         decompose: bool = False,
         ignore_overlaps: bool = False,
+        release: Sequence[str] = (),
         **options: Any,
     ) -> World:
         """Load a scene from MJCF or URDF text; its files lie beside the working directory."""
-        spec = _read(xml, True, "this", allow_outside, trusted or not is_risky(xml))
+        beneath = may_read(root, Path.cwd())
+        spec = read_scene(xml, True, "this", allow_outside, beneath, trusted or not is_risky(xml))
         key = options.get("keyframe")
-        spec = _alter(spec, "this", key, free, decompose, ignore_overlaps)
+        spec = _alter(spec, "this", key, free, decompose, ignore_overlaps, release)
         return cls(spec, tool=tool, **options)
 
     @staticmethod
@@ -225,26 +232,6 @@ class World:
         return other
 
 
-def no_file(path: Path) -> str:
-    """Why a path is no scene; of a folder, which scenes are in it."""
-    if not path.is_dir():
-        return f"there is no scene file {path}"
-    inside = sorted(one.name for one in path.iterdir() if one.suffix in (".xml", ".urdf"))
-    more = f" and {len(inside) - LISTED} more" if len(inside) > LISTED else ""
-    listed = ", ".join(inside[:LISTED]) + more if inside else "none"
-    return f"{path} is a folder; scene files in it: {listed}"
-
-
-def _read(source: str, is_text: bool, name: str, outside: bool, trusted: bool) -> mujoco.MjSpec:
-    """The scene as MuJoCo parses it, after a child process has loaded it without harm."""
-    try:
-        if not trusted:
-            screen(source, is_text, outside)
-        return read_spec(source, is_text, outside)
-    except Exception as error:  # MuJoCo raises several types
-        raise SceneError(f"{name} is not a scene that Detent loads: {in_words(error)}") from error
-
-
 def _alter(
     spec: mujoco.MjSpec,
     name: str,
@@ -252,8 +239,11 @@ def _alter(
     free: bool,
     decompose: bool,
     ignore_overlaps: bool,
+    release: Sequence[str],
 ) -> mujoco.MjSpec:
-    """The scene with its roots free, meshes in convex parts, overlaps let through, if asked for."""
+    """The scene as asked for: let go, its roots free, meshes in parts, overlaps let through."""
+    if release:
+        let_go(spec, _compiled(spec, name), release)
     if free:
         spec.compiler.fusestatic = False  # it would take the roots away
         free_roots(spec, _compiled(spec, name), name)
