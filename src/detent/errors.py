@@ -105,6 +105,33 @@ class ServoFault(DetentError):
         self.reason, self.last_rows = reason, last_rows
 
 
+class DeviceDataError(DetentError):
+    """Nobody has published what is needed of a device."""
+
+    def __init__(self, device: str, field: str) -> None:
+        super().__init__(
+            f"the {field} of a {device} is not known: measure it, and give it as "
+            f'preset("{device}", {field}=known(value, "how it was measured"))'
+        )
+        self.device, self.field = device, field
+
+
+class DeviceMissingError(DetentError):
+    """A device needs what is not installed; says what that is, and where to get it."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what} is not there: {remedy}")
+        self.what, self.remedy = what, remedy
+
+
+class DeviceNotReadyError(DetentError):
+    """A device cannot be opened: not plugged in, not allowed, busy or not calibrated."""
+
+    def __init__(self, device: str, problem: str) -> None:
+        super().__init__(f"the device {device!r} is not ready: {problem}")
+        self.device, self.problem = device, problem
+
+
 class DeviceFault(ServoFault):
     """The servo stopped with zero force because of its device: lost, silent, not calibrated."""
 

@@ -32,6 +32,7 @@ from detent.setup.contact import check_material
 from detent.setup.cost import tick_cost
 from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
+from detent.setup.fitting import fitting_coupling
 from detent.setup.prepared import Prepared, advance, raise_fault
 from detent.setup.subject import Subject
 from detent.setup.subjects import make_subject
@@ -49,7 +50,7 @@ class Session:
             admittance display moves as (of the arguments below it takes coupling, device,
             force_path and rate).
         contact: how bodies meet.
-        coupling: what ties tool and device.
+        coupling: what ties tool and device; by default what suits the device.
         device: by default an inertial one like the tool.
         force_path: filter and slew limit before the device.
         outside: ``"hold"`` the tool by a spring in directions that the device cannot move in,
@@ -87,7 +88,8 @@ class Session:
             frozen, world=world, contact=contact, coupling=coupling, device=device,
             force_path=force_path, baumgarte=baumgarte, local=local, pace=pace,
         )  # fmt: skip
-        self.coupling = self.subject.suited(coupling)
+        fits = coupling or fitting_coupling(self.subject, device, contact, local)
+        self.coupling = self.subject.suited(fits)
         self.contact = suited(contact or Contact(), self.coupling)
         leads = self.coupling.channels.leads
         self.device = device or (AdmittanceDisplay() if leads else Inertial())
@@ -126,6 +128,9 @@ class Session:
         """
         ticks = max(1, round(positive("seconds", seconds) * self.rate))
         ready = self.prepare(hand, self.rate, ring=min(ticks, CHUNK))
+        if ready.adapter.begin is not None:
+            kind = type(self.device).__name__
+            raise ParameterError("device", kind, "simulated in lockstep: a real one runs live")
         engine = self.play_engine(ready) if self.local is not None else None
         parts, done = [], 0
         meta = self.describe(hand, self.rate, ready.notes)
@@ -179,10 +184,12 @@ class Session:
             try:
                 if host is not None:
                     host.start()
+                ready.begin()
                 live.start()
                 yield live
             finally:
                 live.stop()
+                ready.end()
         finally:
             if host is not None:
                 host.stop()

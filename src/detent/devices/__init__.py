@@ -1,7 +1,21 @@
 """What the hand holds physically."""
 
 from detent.devices.display import AdmittanceDisplay
+from detent.devices.facts import assumed, known
 from detent.devices.inertial import IDEAL, Inertial
+from detent.devices.preset import Desktop, Preset, preset
+from detent.devices.presets import SHEETS
 from detent.devices.protocol import SUBSPACES
 
-__all__ = ["IDEAL", "SUBSPACES", "AdmittanceDisplay", "Inertial"]
+__all__ = [
+    "IDEAL",
+    "SHEETS",
+    "SUBSPACES",
+    "AdmittanceDisplay",
+    "Desktop",
+    "Inertial",
+    "Preset",
+    "assumed",
+    "known",
+    "preset",
+]

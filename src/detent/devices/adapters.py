@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -30,6 +31,8 @@ class Adapter(NamedTuple):
     struct: Struct
     read: Any  # stage: fills the port's state
     write: Any  # stage: takes the port's command
+    begin: Callable[[], None] | None = None  # opens a real device, when a live session starts
+    end: Callable[[], None] | None = None  # and closes it, with zero force; it may come twice
 
 
 @dataclass(frozen=True)

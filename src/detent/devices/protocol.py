@@ -15,6 +15,8 @@ SUBSPACES = {
     "planar": np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
     "translational": np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]),
     "full": np.ones(6),
+    "flat": np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0]),  # x and y
+    "rotary": np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]),  # a knob or a wheel, about z
 }
 
 

@@ -89,6 +89,16 @@ class Prepared:
         """What was last offered is in force."""
         self.settings, self._changes = self._offered
 
+    def begin(self) -> None:
+        """Open a real device; the first reading is where the session starts."""
+        if self.adapter.begin is not None:
+            self.adapter.begin()
+
+    def end(self) -> None:
+        """Close a real device, with zero force."""
+        if self.adapter.end is not None:
+            self.adapter.end()
+
     def release(self) -> None:
         """Tell the device, for the last time: zero, and nothing after it."""
         command = self.adapter.port.command
