@@ -16,9 +16,9 @@ from detent.servo.world.spans import load_size, row_width, tree_spans
 
 
 def make_arrays(
-    model: mujoco.MjModel, capacity: int, closures: int
+    model: mujoco.MjModel, capacity: int, collision: int, closures: int
 ) -> tuple[Motion, Rows, FrictionWork, Device, Clock]:
-    """All that a tick writes, on one block."""
+    """All that a tick writes, on one block: *capacity* rows, *collision* of them in one."""
     nv, cap, hits = model.nv, capacity, 2 * capacity
     spans = tree_spans(model)
     width, loads = row_width(spans), load_size(spans)
@@ -83,7 +83,7 @@ def make_arrays(
     rows.place[:] = -1
     rows.parent[:] = np.arange(model.ntree)
     rows.touched[:] = 1  # what overlaps at the start has not just arrived
-    return motion, rows, friction_work(hits, nv), make_device(), make_clock()
+    return motion, rows, friction_work(collision, nv), make_device(), make_clock()
 
 
 def make_device() -> Device:

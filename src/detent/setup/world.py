@@ -26,7 +26,7 @@ from detent.servo.world.closures import make_closures
 from detent.servo.world.scene import make_model, make_scene, never_singular
 from detent.servo.world.start import ToolStart, tool_at_start
 from detent.setup.asked import Asked
-from detent.setup.capacity import row_capacity
+from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
 from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
@@ -102,7 +102,9 @@ class WorldSubject:
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
         capacity = row_capacity(model)
-        motion, rows, work, device, clock = make_arrays(model, capacity, len(closures.h))
+        motion, rows, work, device, clock = make_arrays(
+            model, capacity, collision_capacity(model, capacity), len(closures.h)
+        )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         notes += idle_friction(self.world, asked.contact)
         fill_device(device, asked.device, start)

@@ -140,7 +140,7 @@ def contact_views(data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
     place = (ctypes.c_byte * 4).from_address(data._address + LAYOUT.ncon_offset)
     count = np.frombuffer(memoryview(place), np.int32)
     arena = ctypes.c_size_t.from_address(data._address + LAYOUT.arena_offset).value
-    room = min(data.narena // LAYOUT.dtype.itemsize, 4096)
+    room = data.narena // LAYOUT.dtype.itemsize
     raw = (ctypes.c_byte * (room * LAYOUT.dtype.itemsize)).from_address(arena)
     return count, np.frombuffer(memoryview(raw), LAYOUT.dtype)
 

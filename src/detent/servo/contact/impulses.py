@@ -26,7 +26,7 @@ from detent.servo import places
 from detent.servo.constants import APPROACH, NO_IMPULSE, REACTIVATIONS
 from detent.servo.contact.columns import clear_row, columns, pack_row, pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
-from detent.servo.contact.rows import add_normal_row, add_relative_row
+from detent.servo.contact.rows import add_normal_row, add_relative_row, lose_row
 from detent.servo.structs import COLLIDING, Motion, Rows, Scene, Servo
 
 
@@ -103,7 +103,9 @@ def normal_velocity(rows: Rows, r: int, velocity: np.ndarray) -> float:
 
 
 @kernel
-def collect_hits(sc: Scene, rows: Rows, root: int, p: np.ndarray, after: np.ndarray) -> int:
+def collect_hits(
+    sc: Scene, rows: Rows, root: int, p: np.ndarray, after: np.ndarray, room: int
+) -> int:
     """All touching contacts of the group that do not recede, before or after (TH 4.24)."""
     hits, r = 0, rows.group_row[root]
     while r != NO_ROW:
@@ -112,7 +114,9 @@ def collect_hits(sc: Scene, rows: Rows, root: int, p: np.ndarray, after: np.ndar
             if not joins and normal_velocity(rows, r, after) < -APPROACH:
                 rows.joined[r] = 1
                 joins = True
-            if joins:
+            if joins and hits + 2 > room:
+                lose_row(rows)
+            elif joins:
                 hits = add_hit(sc, rows, r, hits, p)
         r = rows.next_row[r]
     return hits
@@ -197,7 +201,8 @@ def resolve_group(s: Servo, root: int) -> None:
     rows.hits[0], rows.packs[0] = 0, 0
     for _ in range(1 + REACTIVATIONS):
         before = rows.hits[0]
-        rows.hits[0] = collect_hits(s.scene, rows, root, p, mo.after)
+        room = s.work.W.shape[0]
+        rows.hits[0] = collect_hits(s.scene, rows, root, p, mo.after, room)
         if rows.hits[0] == before:
             break
         call_stage(s.stages[places.COLLIDE], s)
