@@ -18,6 +18,7 @@ from detent.kernels.sliding import FrictionWork
 from detent.kernels.struct import Struct
 from detent.local.records import Local
 from detent.servo.loop.exchange import Slot
+from detent.servo.world.slumber import Sleep
 
 # Places of `Scene.features`.
 # JOINT_DAMPING: C is not zero; IMPLICIT: it is more than the damping of joints.
@@ -68,6 +69,8 @@ class Scene(Struct):
     body_last_dof: np.ndarray  # the last dof that moves the body, -1 = none
     body_root: np.ndarray
     dof_tree: np.ndarray
+    tree_dofs: np.ndarray  # (ntree, 2) first dof and size of the tree
+    tree_awake: np.ndarray  # (ntree,) MuJoCo's: 0 = sleeps
     tree_span: np.ndarray  # (ntree, 2) first dof and size of the tree, and of all it is tied to
     tree_load: np.ndarray  # (ntree,) where the matrices of that span lie in `Motion.load`
     body_tree: np.ndarray
@@ -313,6 +316,7 @@ class Servo(Struct):
     rows: Rows
     work: FrictionWork
     closures: Closures
+    sleep: Sleep
     local: Local
     port: Port
     device: Device

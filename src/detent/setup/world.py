@@ -24,6 +24,7 @@ from detent.servo.parameters import FULL, INTEGRATORS, PARAMETERS
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
 from detent.servo.world.scene import make_model, make_scene, never_singular
+from detent.servo.world.slumber import make_sleep, may_sleep
 from detent.servo.world.start import ToolStart, tool_at_start
 from detent.setup.asked import Asked
 from detent.setup.capacity import collision_capacity, row_capacity
@@ -116,6 +117,7 @@ class WorldSubject:
         target = adapter.port.state.true_pose.copy()
         aim(target, hand)
         updates, states = self._slots(model, host)
+        may = may_sleep(model, world.trees) & asked.sleep
         poses, kept = np.zeros((model.nbody, 7)), np.zeros(ring, ROW)
         state = np.zeros(1 + model.nq + 2 * model.nv)
         past = history_ticks(self._local, rate)
@@ -125,6 +127,7 @@ class WorldSubject:
             rows=rows,
             work=work,
             closures=closures,
+            sleep=make_sleep(model, data, may, rate, capacity),
             local=make_local(self._local is not None, capacity, model.nv, updates.buffers, past),
             port=adapter.port,
             device=device,

@@ -70,6 +70,7 @@ mj_jac = _external("mj_jac", _V, _P, _P, _P, _P, _P, _I)
 mj_jacDot = _external("mj_jacDot", _V, _P, _P, _P, _P, _P, _I)
 mjd_smooth_vel = _external("mjd_smooth_vel", _V, _P, _P, _I)
 mj_integratePos = _external("mj_integratePos", _V, _P, _P, _P, _F)
+mj_updateSleep = _external("mj_updateSleep", _V, _P, _P)
 
 
 class ContactLayout(NamedTuple):
@@ -143,6 +144,11 @@ def contact_views(data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
     room = data.narena // LAYOUT.dtype.itemsize
     raw = (ctypes.c_byte * (room * LAYOUT.dtype.itemsize)).from_address(arena)
     return count, np.frombuffer(memoryview(raw), LAYOUT.dtype)
+
+
+def update_sleep(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    """MuJoCo's lists of who is awake, from ``tree_asleep``."""
+    _LIB["mj_updateSleep"](ctypes.c_void_p(model._address), ctypes.c_void_p(data._address))
 
 
 def _silence_warnings() -> Any:

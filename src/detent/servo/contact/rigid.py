@@ -192,7 +192,7 @@ def step_rigid(s: Servo) -> None:
     sc, mo, rows = s.scene, s.motion, s.rows
     step = s.parameters["step"][0]
     copy_vector(mo.torque, mo.after)
-    accelerate(mo, s.closures, mo.after)
+    accelerate(sc, mo, s.closures, mo.after)
     for j in range(sc.nv):
         mo.after[j] = mo.velocity[j] + step * mo.after[j]
     call_stage(s.stages[places.PROJECT], s)
