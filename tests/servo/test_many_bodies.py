@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from detent import Contact, Friction, Session, World
-from detent.bench.bodies import HALF, boxes
+from detent.bench.boxes import HALF
+from detent.bench.boxes import free_boxes as boxes
 from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 from detent.servo import places
 from detent.servo.world.spans import load_places, load_size, row_width, tree_spans
@@ -40,7 +41,7 @@ def notes_of(ready: Prepared) -> list[str]:
     [20, pytest.param(50, marks=pytest.mark.long), pytest.param(200, marks=pytest.mark.long)],
 )
 def test_boxes_come_to_rest_and_none_is_lost(others: int) -> None:
-    ready = start(Session(boxes(others), Contact(4000.0, 30.0)), ring=2000)
+    ready = start(Session(boxes(others), Contact(4000.0, 30.0), sleep=False), ring=2000)
     rows = advance(ready, 2000)
     tops = ready.servo.scene.qpos.reshape(-1, 7)[:, 2] + HALF
     assert ready.servo.rows.count[0] == 4 * (others + 1)
