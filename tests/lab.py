@@ -90,7 +90,10 @@ def mirror(ready: Prepared) -> mujoco.MjData:
     data = mujoco.MjData(ready.model)
     data.qpos[:], data.qvel[:] = ready.servo.scene.qpos, ready.servo.scene.qvel
     data.ctrl[:] = ready.data.ctrl
+    flags = ready.model.opt.enableflags
+    ready.model.opt.enableflags = 0  # nobody sleeps there
     mujoco.mj_forward(ready.model, data)
+    ready.model.opt.enableflags = flags
     return data
 
 

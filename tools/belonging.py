@@ -121,6 +121,13 @@ DRY = tests(
     "dry_friction_is_an_elastoplastic_bond",
     "dry_friction_of_a_tendon_slows_both_ends_by_its_force",
 )
+SLEEP = tests(
+    "servo/test_sleep",
+    "a_change_wakes_in_the_same_tick",
+    "sleep_can_be_left_out",
+    "the_tool_and_what_has_a_motor_never_sleep",
+    "what_sleeps_is_not_looked_at",
+)
 STEPS = tests("servo/test_rigid_steps")
 MEMORY = tests("world/test_detection", "a_tick_recalls_and_remembers")
 RUBBING = tests("servo/test_rubbing")
@@ -191,6 +198,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/world/dry.py": DRY,
     "servo/world/move.py": (*HAND, *STATES, *LOOPS),
     "servo/world/sense.py": (*STATES, *ROWS, *MEMORY),
+    "servo/world/sleep.py": SLEEP,
     "servo/world/weight.py": WEIGHT,
 }
 

@@ -66,6 +66,8 @@ class Session:
             world at its own pace; by default the whole world is in the tick.
         engine: ``"mujoco"``, ``"bullet"``, or a class of your own (`detent.engines.protocol`).
         pace: when the engine looks and when its updates arrive, in lockstep.
+        sleep: let bodies that rest, and that nothing moving touches, sleep until something
+            reaches them (docs/architecture.md says within what tolerance); False = never.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Session:
         local: LocalModel | None = None,
         engine: str | type = "mujoco",
         pace: Pace | None = None,
+        sleep: bool = True,
     ) -> None:
         self.subject: Subject = make_subject(
             frozen, world=world, contact=contact, coupling=coupling, device=device,
@@ -104,6 +107,8 @@ class Session:
         if local is None:
             instance("pace", pace, type(None), "left out without local=LocalModel()")
         self.local, self.engine, self.pace = local, engine, pace or Pace()
+        instance("sleep", sleep, bool, "True or False")
+        self.sleep = sleep
         check_local(local, engine, self.contact, self.frozen)
 
     @property

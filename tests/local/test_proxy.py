@@ -85,3 +85,21 @@ def test_every_world_of_the_library_can_be_cut(name: str) -> None:
     np.testing.assert_allclose(
         full(cut.world.model, alone), full(world.model, whole)[tool], atol=1e-15
     )
+
+
+def test_the_scenery_stays_behind_but_what_tendons_run_around() -> None:
+    boxes = "".join(f'<geom type="box" size=".1 .1 .1" pos="{i} 9 0"/>' for i in range(20))
+    world = World.from_string(
+        f"""<mujoco><worldbody><geom type="plane" size="1 1 .1"/>{boxes}
+        <site name="here" pos="0 0 1"/><geom name="pulley" size=".05" pos=".2 0 .5"/>
+        <body name="arm"><joint axis="0 1 0"/><geom name="arm" size=".01" pos="0 0 .1"/>
+          <site name="there" pos=".3 0 0"/></body></worldbody>
+        <tendon><spatial stiffness="9"><site site="here"/><geom geom="pulley"/><site site="there"/>
+        </spatial></tendon></mujoco>""",
+        tool="arm",
+    )
+    cut = cut_to_tool(world)
+    model = cut.world.model
+    assert [model.geom(i).name for i in range(model.ngeom)] == ["pulley", "arm"]
+    whole, alone = place(cut, world)
+    np.testing.assert_allclose(alone.qfrc_passive, whole.qfrc_passive)

@@ -12,7 +12,8 @@ from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import Inertial
 from detent.errors import ServoFault
 from detent.hands import Constant, Impedance
-from detent.servo.structs import ALTERED, FAULT, NO_FAULT
+from detent.servo.faults import NO_FAULT
+from detent.servo.structs import ALTERED, FAULT
 from detent.session import Prepared, raise_fault
 from lab import advance, loose, scene, start
 

@@ -15,19 +15,11 @@ from detent.devices.safety import Safety
 from detent.kernels.jit import JIT_ENABLED
 from detent.servo.arrays import make_clock, make_device
 from detent.servo.constants import IMPLAUSIBLE
+from detent.servo.faults import NO_FAULT, WRENCH_NOT_FINITE, WRENCH_TOO_LARGE
 from detent.servo.force_path import ForcePath
 from detent.servo.guard import force_path, share_of_peak
 from detent.servo.parameters import PARAMETERS
-from detent.servo.structs import (
-    ALTERED,
-    FAULT,
-    LATCHED,
-    NO_FAULT,
-    WRENCH_NOT_FINITE,
-    WRENCH_TOO_LARGE,
-    Clock,
-    Device,
-)
+from detent.servo.structs import ALTERED, FAULT, LATCHED, Clock, Device
 from sweeps import sweep
 
 HOSTILE = np.array(

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from detent import Contact, Friction, Session, World
-from detent.bench.bodies import HALF, boxes
+from detent.bench.boxes import HALF
+from detent.bench.boxes import free_boxes as boxes
 from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 from detent.servo import places
 from detent.servo.world.spans import load_places, load_size, row_width, tree_spans
 from detent.session import Prepared
 from detent.setup import world as setup_world
-from detent.setup.capacity import moving_geoms, row_capacity, row_size
+from detent.setup.capacity import collision_capacity, moving_geoms, row_capacity, row_size
 from detent.setup.constants import CONTACTS_PER_GEOM, LEAST_ROWS, MOST_MEMORY
 from detent.setup.notes import run_notes
 from detent.world.loops import closure_rows
@@ -40,7 +41,7 @@ def notes_of(ready: Prepared) -> list[str]:
     [20, pytest.param(50, marks=pytest.mark.long), pytest.param(200, marks=pytest.mark.long)],
 )
 def test_boxes_come_to_rest_and_none_is_lost(others: int) -> None:
-    ready = start(Session(boxes(others), Contact(4000.0, 30.0)), ring=2000)
+    ready = start(Session(boxes(others), Contact(4000.0, 30.0), sleep=False), ring=2000)
     rows = advance(ready, 2000)
     tops = ready.servo.scene.qpos.reshape(-1, 7)[:, 2] + HALF
     assert ready.servo.rows.count[0] == 4 * (others + 1)
@@ -160,11 +161,37 @@ def test_copies_are_looked_for_within_one_pair_of_geoms() -> None:
 
 
 def test_there_is_room_for_what_a_scene_may_touch() -> None:
-    for others in (1, 50, 200):
+    for others in (1, 50, 200, 1000):
         model = boxes(others).model
         assert moving_geoms(model) == others + 1
         assert row_capacity(model) == max(LEAST_ROWS, CONTACTS_PER_GEOM * (others + 1))
         assert row_capacity(model) * row_size(model) <= MOST_MEMORY
+
+
+def test_a_collision_has_room_for_all_rows_or_for_what_fits() -> None:
+    model = boxes(50).model
+    assert collision_capacity(model, row_capacity(model)) == 2 * row_capacity(model)
+    model = boxes(1000).model
+    most = collision_capacity(model, row_capacity(model))
+    assert 4000 < most < 2 * row_capacity(model)
+    assert 8 * (5 * most * model.nv + 3 * model.nv**2) <= MOST_MEMORY
+
+
+@pytest.mark.parametrize("mode", ["impulse", "rigid", "rigid, friction"])
+def test_a_collision_that_does_not_fit_is_cut_and_noted(
+    monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """Eight contacts of a box on another, on the floor; two rows of a collision have room."""
+    monkeypatch.setattr(setup_world, "collision_capacity", lambda model, rows: 3)
+    floor = '<geom type="plane" size="2 2 .1"/>'
+    low, high = box("low", "0 0 .0199"), box("high", "0 0 .0597")
+    world = World.from_string(scene(floor + low + high, 'gravity="0 0 -9.81"'), tool="low")
+    ready = start(loose(world, MODES[mode]), qvel=[0.0, 0.0, -0.2, 0, 0, 0] * 2)
+    rows = advance(ready, 50)
+    assert rows["dropped"].max() >= 5
+    assert np.isfinite(ready.data.qpos).all()
+    assert np.abs(ready.data.qvel).max() < 2.0
+    assert "did not fit" in " ".join(notes_of(ready))
 
 
 def test_what_does_not_fit_is_counted_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:

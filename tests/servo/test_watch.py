@@ -26,19 +26,18 @@ from detent.devices.safety import NO_LIMITS, Safety
 from detent.errors import DeviceFault
 from detent.hands import Constant
 from detent.servo.arrays import make_clock
-from detent.servo.guarded import LET_GO, OUTSIDE, TOO_FAST, Guarded, make_guarded
-from detent.servo.parameters import PARAMETERS
-from detent.servo.structs import (
+from detent.servo.faults import (
     DEVICE_FORCE_OFF,
     DEVICE_JUMPED,
     DEVICE_LOST,
     DEVICE_NOT_CALIBRATED,
     DEVICE_NOT_FINITE,
     DEVICE_SILENT,
-    FAULT,
     NO_FAULT,
-    Clock,
 )
+from detent.servo.guarded import LET_GO, OUTSIDE, TOO_FAST, Guarded, make_guarded
+from detent.servo.parameters import PARAMETERS
+from detent.servo.structs import FAULT, Clock
 from detent.servo.watch import watch
 from detent.session import raise_fault
 from lab import advance, start

@@ -15,14 +15,15 @@ from detent.bench.rounds import Numbers, Progress
 from detent.bench.size import bench_size
 from detent.bench.slow import bench_slow_engine
 from detent.bench.start import bench_start
+from detent.bench.static import bench_static
 from detent.bench.tick import bench_lockstep, bench_tick
 
 __all__ = ["run_bench"]
 
 # The live part comes last: it locks the memory, and then growth could not be seen.
 PARTS = (
-    *(bench_tick, bench_contacts, bench_friction, bench_bodies, bench_impulses, bench_linkage),
-    *(bench_local, bench_size, bench_admittance, bench_mechanism),
+    *(bench_tick, bench_contacts, bench_friction, bench_bodies, bench_static, bench_impulses),
+    *(bench_linkage, bench_local, bench_size, bench_admittance, bench_mechanism),
     *(bench_lockstep, bench_start, bench_memory),
 )
 LIVE_SHARE = 0.6  # of the time that all measurements take

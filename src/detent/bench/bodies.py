@@ -1,59 +1,134 @@
-"""What free bodies that rest nearby cost whoever holds one of them, against `mj_step`."""
+"""What free bodies nearby cost whoever holds one of them: at rest, all awake, heaped up."""
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import mujoco
 import numpy as np
 
+from detent.bench.boxes import HALF, bullet_boxes, free_boxes, heap, mujoco_at_rest
 from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
-from detent.bench.scenes import at_rest
+from detent.bench.scenes import RATE, RING, at_rest
+from detent.hands import Sinusoid
 from detent.servo.loop.loop import run_lockstep
+from detent.session import Prepared, Session
+from detent.world.contact import Contact
 from detent.world.world import World
 
 BODIES = (10, 50, 200)  # beside the one that is held
+AWAKE = (50, 200)
+HEAPED = 50
 TICKS = 4000  # divided by the number of bodies
-HALF, SPACING = 0.02, 0.1  # [m] of the boxes
-
-
-def boxes(others: int) -> World:
-    """A held box among as many free ones, in rows on a floor; none touches another."""
-    side = math.ceil(math.sqrt(others + 1))
-    bodies = "".join(
-        f'<body name="box{i}" pos="{SPACING * (i % side)} {SPACING * (i // side)} {HALF - 1e-4}">'
-        f'<freejoint/><geom type="box" size="{HALF} {HALF} {HALF}" mass="0.2"/></body>'
-        for i in range(others + 1)
-    )
-    return World.from_string(
-        f"""<mujoco><option gravity="0 0 -9.81" timestep="0.001"/><worldbody>
-        <geom type="plane" size="9 9 0.1"/>{bodies}</worldbody></mujoco>""",
-        tool="box0",
-        name=f"{others + 1} boxes",
-    )
+NUDGE = 1e-3  # [m/s] to and fro, every tick
+STIR = Sinusoid(force=(4.0, 2.0, 0.0), frequency=3.0, bias_force=(2.0, 0.0, 0.0))
+STIRRED = 400  # [ticks] of stirring before it is timed
 
 
 def bench_bodies(quick: bool) -> Numbers:
-    """Ticks with the whole scene in them, as ratios to MuJoCo's, and the exponent over bodies."""
-    numbers: Numbers = {}
-    least = []
+    """Free boxes: ticks with the whole scene in them, as ratios to MuJoCo's and Bullet's."""
+    numbers, least = dict[str, float | int | str](), []
     for others in BODIES:
-        world, ticks = boxes(others), TICKS // others
-        ready = at_rest(world, None)
-        data = mujoco.MjData(world.model)
-        data.qpos[:] = ready.data.qpos
-        mujoco.mj_step(world.model, data, nstep=500)  # until it rests there, too
-        jobs = {
-            "tick": Job(partial(run_lockstep, ready.servo, ticks), ticks),
-            "mj_step": Job(partial(mujoco.mj_step, world.model, data, nstep=ticks), ticks),
-        }
-        costs = alternate(jobs, 2 * rounds(quick))
-        least.append(min(costs["tick"]))
-        numbers |= {
-            f"tick_us_among_{others}_boxes": least[-1],
-            f"dropped_among_{others}_boxes": int(ready.servo.rows.lost[2]),
-            f"among_{others}_boxes_over_mj_step": median_ratio(costs["tick"], costs["mj_step"]),
-        }
+        numbers |= among_resting(others, quick)
+        least.append(float(numbers[f"tick_us_among_{others}_boxes"]))
     numbers["body_exponent"] = float(np.polyfit(np.log(BODIES), np.log(least), 1)[0])
+    numbers |= at_rest_numbers(BODIES[-1])
+    for others in AWAKE:
+        numbers[f"among_{others}_awake_over_mj_step"] = among_awake(others, quick)
+    return numbers | {"stirred_heap_over_mj_step": in_a_heap(quick)} | waking_numbers(AWAKE[0])
+
+
+def among_resting(others: int, quick: bool) -> Numbers:
+    """Boxes that came to rest: they sleep."""
+    world, ticks = free_boxes(others), TICKS // others
+    ready = at_rest(world, None)
+    data = mujoco_at_rest(world, ready.data.qpos)
+    jobs = {
+        "tick": Job(partial(run_lockstep, ready.servo, ticks), ticks),
+        "mj_step": Job(partial(mujoco.mj_step, world.model, data, nstep=ticks), ticks),
+    }
+    bullet = bullet_boxes(others, free=True)
+    if bullet is not None:
+        jobs["bullet"] = Job(partial(bullet, ticks), ticks)
+    costs = alternate(jobs, 2 * rounds(quick))
+    numbers: Numbers = {
+        f"tick_us_among_{others}_boxes": min(costs["tick"]),
+        f"dropped_among_{others}_boxes": int(ready.servo.rows.lost[2]),
+        f"among_{others}_boxes_over_mj_step": median_ratio(costs["tick"], costs["mj_step"]),
+    }
+    if bullet is not None:
+        ratio = median_ratio(costs["tick"], costs["bullet"])
+        numbers[f"among_{others}_boxes_over_bullet"] = ratio
     return numbers
+
+
+def at_rest_numbers(others: int) -> Numbers:
+    """The boxes after two seconds: how level their tops are, and whether impulses still act."""
+    ready = Session(free_boxes(others), Contact(4000.0, 30.0)).prepare(None, RATE, RING)
+    run_lockstep(ready.servo, round(2.0 * RATE))
+    tops = ready.data.qpos.reshape(-1, 7)[:, 2] + HALF
+    late = ready.servo.ring["collisions"][round(RATE) : round(2.0 * RATE)]
+    return {
+        f"tops_apart_um_among_{others}_boxes": 1e6 * float(np.ptp(tops)),
+        f"impulses_at_rest_among_{others}_boxes": int(late.sum()),
+        f"asleep_among_{others}_boxes": int(ready.servo.sleep.sleepers[0]),
+    }
+
+
+def nudged(ready: Prepared, ticks: int) -> None:
+    """Ticks, each after a small push to and fro of all other boxes."""
+    qvel = ready.data.qvel.reshape(-1, 6)
+    for i in range(ticks):
+        qvel[1:, 0] += NUDGE if i % 2 == 0 else -NUDGE
+        run_lockstep(ready.servo, 1)
+
+
+def nudged_in_mujoco(world: World, data: mujoco.MjData, ticks: int) -> None:
+    """The same in MuJoCo's hands."""
+    qvel = data.qvel.reshape(-1, 6)
+    for i in range(ticks):
+        qvel[1:, 0] += NUDGE if i % 2 == 0 else -NUDGE
+        mujoco.mj_step(world.model, data)
+
+
+def among_awake(others: int, quick: bool) -> float:
+    """Boxes that cannot sleep, since each is nudged every tick, over `mj_step`."""
+    world, ticks = free_boxes(others), TICKS // others
+    ready = at_rest(world, None)
+    data = mujoco_at_rest(world, ready.data.qpos)
+    jobs = {
+        "tick": Job(partial(nudged, ready, ticks), ticks),
+        "mj_step": Job(partial(nudged_in_mujoco, world, data, ticks), ticks),
+    }
+    costs = alternate(jobs, 2 * rounds(quick))
+    assert ready.servo.sleep.sleepers[0] == 0
+    return median_ratio(costs["tick"], costs["mj_step"])
+
+
+def in_a_heap(quick: bool) -> float:
+    """A heap of boxes that touch each other, stirred by the held one, over `mj_step`."""
+    world, ticks = heap(HEAPED), TICKS // HEAPED
+    session = Session(world, Contact(4000.0, 30.0))
+    ready = session.prepare(STIR, RATE, RING)
+    run_lockstep(ready.servo, STIRRED)
+    data = mujoco_at_rest(world, world.qpos)
+    data.xfrc_applied[world.tool, :3] = np.add(STIR.force, STIR.bias_force)
+    jobs = {
+        "tick": Job(partial(run_lockstep, ready.servo, ticks), ticks),
+        "mj_step": Job(partial(mujoco.mj_step, world.model, data, nstep=ticks), ticks),
+    }
+    costs = alternate(jobs, 2 * rounds(quick))
+    return median_ratio(costs["tick"], costs["mj_step"])
+
+
+def waking_numbers(others: int) -> Numbers:
+    """What ticks leave in memory while trees fall asleep and wake."""
+    from numba.core.runtime import _nrt_python, rtsys
+
+    _nrt_python.memsys_enable_stats()
+    ready = at_rest(free_boxes(others), None)
+    nudged(ready, 2)
+    before, slept = rtsys.get_allocation_stats().alloc, ready.servo.sleep.sleepers[0]
+    run_lockstep(ready.servo, 1000)
+    assert ready.servo.sleep.sleepers[0] > slept  # they fell asleep again
+    return {"sleep_allocations": rtsys.get_allocation_stats().alloc - before}

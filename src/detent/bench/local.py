@@ -9,6 +9,7 @@ import mujoco
 
 from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
 from detent.bench.scenes import PUSH, RATE, RING, SETTLE
+from detent.hands import Constant
 from detent.local.model import LocalModel
 from detent.local.records import COUNT, SEQUENCE, TIME, update_views
 from detent.servo.loop.exchange import publish
@@ -34,12 +35,12 @@ def studded_corner() -> World:
     return World(spec, name="studded-corner")
 
 
-def settled(world: World, local: LocalModel | None) -> Prepared:
+def settled(world: World, local: LocalModel | None, hand: Constant | None = PUSH) -> Prepared:
     """The box at rest, with an engine that looks sixty times a second, or without."""
     session = Session(world, Contact(4000.0, 30.0), local=local)
-    ready = session.prepare(PUSH, RATE, RING)
+    ready = session.prepare(hand, RATE, RING)
     engine = None if local is None else session.play_engine(ready)
-    advance(ready, PUSH, 0, SETTLE, engine)
+    advance(ready, hand, 0, SETTLE, engine)
     return ready
 
 

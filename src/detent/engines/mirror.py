@@ -41,7 +41,7 @@ class Mirror:
         self._drift = np.zeros(model.nv)  # accelerations that the tool's pushes do not explain
         mujoco.mj_forward(model, self.data)
         self._scene = make_scene(task.world, model, self.data)
-        self._motion, self._rows, *_ = make_arrays(model, CAPACITY, 0)
+        self._motion, self._rows, *_ = make_arrays(model, CAPACITY, 1, 0)
         self._p, self._defaults = survey_parameters(task.contact)
 
     def place(self, target: Target) -> None:

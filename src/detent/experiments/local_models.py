@@ -45,7 +45,14 @@ class Method:
         contact = Contact(stiffness, damping, restitution, mode=self.mode, friction=friction)
         pace = Pace(period, None if self.latency else 0.0) if self.local else None
         return Session(
-            world, contact, self.coupling, device, rate=RATE, local=self.local, pace=pace
+            world,
+            contact,
+            self.coupling,
+            device,
+            rate=RATE,
+            local=self.local,
+            pace=pace,
+            sleep=False,
         )
 
 

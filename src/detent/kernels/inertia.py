@@ -71,13 +71,19 @@ def factor_inertia(M: Floats, inertia: Inertia) -> bool:
 
     ``L`` is unit lower triangular. The same numbers as MuJoCo's ``mj_factorM``.
     """
+    return factor_block(M, inertia, 0, inertia.nv)
+
+
+@kernel
+def factor_block(M: Floats, inertia: Inertia, first: int, end: int) -> bool:
+    """`factor_inertia` of the dofs *first* to *end* alone: those of whole trees."""
     rownnz, rowadr, colind = inertia.rownnz, inertia.rowadr, inertia.colind
-    LD, diaginv, nv = inertia.LD, inertia.diaginv, inertia.nv
-    if nv == 0:
+    LD, diaginv = inertia.LD, inertia.diaginv
+    if end <= first:
         return True
-    for a in range(rowadr[nv - 1] + rownnz[nv - 1]):
+    for a in range(rowadr[first], rowadr[end - 1] + rownnz[end - 1]):
         LD[a] = M[a]
-    for k in range(nv - 1, -1, -1):
+    for k in range(end - 1, first - 1, -1):
         start = rowadr[k]
         diagonal = start + rownnz[k] - 1
         if not LD[diagonal] > 0.0:
@@ -128,10 +134,10 @@ def add_momentum(M: Floats, inertia: Inertia, qd: Floats, out: Floats) -> None:
 
 
 @kernel
-def _solve_transposed(inertia: Inertia, x: Floats) -> None:
-    """``x`` becomes L⁻ᵀ x."""
+def _solve_transposed(inertia: Inertia, first: int, end: int, x: Floats) -> None:
+    """``x`` becomes L⁻ᵀ x, in the dofs *first* to *end*."""
     rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
-    for k in range(inertia.nv - 1, -1, -1):
+    for k in range(end - 1, first - 1, -1):
         if x[k] == 0.0:  # mostly of a tree that has no part in this
             continue
         for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
@@ -139,10 +145,10 @@ def _solve_transposed(inertia: Inertia, x: Floats) -> None:
 
 
 @kernel
-def _solve_unit_lower(inertia: Inertia, x: Floats) -> None:
-    """``x`` becomes L⁻¹ x."""
+def _solve_unit_lower(inertia: Inertia, first: int, end: int, x: Floats) -> None:
+    """``x`` becomes L⁻¹ x, in the dofs *first* to *end*."""
     rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
-    for k in range(inertia.nv):
+    for k in range(first, end):
         s = x[k]
         for a in range(rowadr[k], rowadr[k] + rownnz[k] - 1):
             s -= LD[a] * x[colind[a]]
@@ -171,7 +177,7 @@ def whiten_open(inertia: Inertia, x: Floats) -> None:
 
     As if all loops were open.
     """
-    _solve_transposed(inertia, x)
+    _solve_transposed(inertia, 0, inertia.nv, x)
     for k in range(inertia.nv):
         x[k] *= inertia.root[k]
 
@@ -244,7 +250,7 @@ def unwhiten(inertia: Inertia, x: Floats) -> None:
     """
     for k in range(inertia.nv):
         x[k] *= inertia.root[k]
-    _solve_unit_lower(inertia, x)
+    _solve_unit_lower(inertia, 0, inertia.nv, x)
 
 
 @kernel
@@ -271,7 +277,13 @@ def respond_to(inertia: Inertia, x: Floats) -> None:
         whiten(inertia, x)
         unwhiten(inertia, x)
         return
-    _solve_transposed(inertia, x)
-    for k in range(inertia.nv):
+    respond_block(inertia, 0, inertia.nv, x)
+
+
+@kernel
+def respond_block(inertia: Inertia, first: int, end: int, x: Floats) -> None:
+    """The same in the dofs *first* to *end* alone, those of whole trees, with loops open."""
+    _solve_transposed(inertia, first, end, x)
+    for k in range(first, end):
         x[k] *= inertia.diaginv[k]
-    _solve_unit_lower(inertia, x)
+    _solve_unit_lower(inertia, first, end, x)

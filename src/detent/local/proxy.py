@@ -11,6 +11,8 @@ import numpy as np
 from detent.errors import SceneError
 from detent.world.world import PROPERTIES, World
 
+_WRAPPED = int(mujoco.mjtWrap.mjWRAP_SPHERE), int(mujoco.mjtWrap.mjWRAP_CYLINDER)
+
 
 class Cut(NamedTuple):
     """A world that holds the tool only, and where its parts are in the whole one."""
@@ -32,11 +34,12 @@ def cut_to_tool(world: World) -> Cut:
     for kind in (spec.keys, spec.sensors, spec.tuples):
         for one in list(kind):
             spec.delete(one)
+    scenery = _scenery(whole, spec)
     for b in range(whole.nbody - 1, 0, -1):
         if b not in kept and int(whole.body_parentid[b]) in kept:
             spec.delete(spec.body(names[b]))
-    for pair in list(spec.pairs):
-        spec.delete(pair)
+    for one in [*spec.pairs, *scenery]:
+        spec.delete(one)
     for geom in spec.geoms:
         geom.contype = geom.conaffinity = 0
     for b in kept[1:]:
@@ -69,6 +72,13 @@ def _kept_bodies(world: World) -> list[int]:
             kept.add(body)
             body = int(world.model.body_parentid[body])
     return sorted(kept)
+
+
+def _scenery(whole: mujoco.MjModel, spec: mujoco.MjSpec) -> list[mujoco.MjsGeom]:
+    """Geoms of the world itself, but those around which tendons are led."""
+    around = np.isin(whole.wrap_type, _WRAPPED)
+    wrapped = set(whole.wrap_objid[around].tolist())
+    return [geom for geom in spec.worldbody.geoms if geom.id not in wrapped]
 
 
 def _name_all(spec: mujoco.MjSpec) -> None:

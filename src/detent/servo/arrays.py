@@ -39,9 +39,9 @@ class Block:
 
 
 def make_arrays(
-    model: mujoco.MjModel, capacity: int, closures: int
+    model: mujoco.MjModel, capacity: int, collision: int, closures: int
 ) -> tuple[Motion, Rows, FrictionWork, Device, Clock]:
-    """All that a tick writes, on one block."""
+    """All that a tick writes, on one block: *capacity* rows, *collision* of them in one."""
     nv, cap, hits = model.nv, capacity, 2 * capacity
     spans = tree_spans(model)
     width, loads = row_width(spans), load_size(spans)
@@ -61,7 +61,7 @@ def make_arrays(
     )
     motion = _motion(block, model, loads, closures)
     rows = _rows(block, model, cap, width)
-    return motion, rows, friction_work(hits, nv), make_device(), make_clock()
+    return motion, rows, friction_work(collision, nv), make_device(), make_clock()
 
 
 def _motion(block: Block, model: mujoco.MjModel, loads: int, closures: int) -> Motion:

@@ -16,20 +16,9 @@ from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite, length, slew_scale, uniform_scale
 from detent.kernels.vectors import copy_vector
 from detent.servo.constants import FOLD_BACK, GIVE, IMPLAUSIBLE
+from detent.servo.faults import NO_FAULT, WORLD_NOT_FINITE, WRENCH_NOT_FINITE, WRENCH_TOO_LARGE
 from detent.servo.guarded import Guarded
-from detent.servo.structs import (
-    ALTERED,
-    FAULT,
-    LATCHED,
-    NO_FAULT,
-    WORLD_NOT_FINITE,
-    WRENCH_NOT_FINITE,
-    WRENCH_TOO_LARGE,
-    Clock,
-    Device,
-    MechanismServo,
-    Servo,
-)
+from detent.servo.structs import ALTERED, FAULT, LATCHED, Clock, Device, MechanismServo, Servo
 from detent.servo.watch import watch
 
 

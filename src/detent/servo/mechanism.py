@@ -17,12 +17,9 @@ from detent.kernels.stages import call_stage
 from detent.kernels.stops import hold, strike
 from detent.kernels.vectors import copy_vector, dot
 from detent.servo import places
+from detent.servo.faults import NO_FAULT
 from detent.servo.hand.lead import follow_reference
-from detent.servo.structs import (
-    FAULT,
-    NO_FAULT,
-    MechanismServo,
-)
+from detent.servo.structs import FAULT, MechanismServo
 
 
 @kernel

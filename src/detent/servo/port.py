@@ -7,9 +7,10 @@ from typing import Any
 from detent.kernels.jit import kernel
 from detent.kernels.stages import call_stage
 from detent.servo import places
+from detent.servo.faults import NO_FAULT
 from detent.servo.hand.model import hand_wrench
 from detent.servo.loop.exchange import latest
-from detent.servo.structs import FAULT, NO_FAULT, TICKS
+from detent.servo.structs import FAULT, TICKS
 
 
 @kernel

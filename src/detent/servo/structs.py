@@ -17,6 +17,7 @@ from detent.kernels.struct import Struct
 from detent.local.records import Local
 from detent.servo.guarded import Guarded
 from detent.servo.loop.exchange import Slot
+from detent.servo.world.slumber import Sleep
 
 # Places of `Scene.features`.
 # JOINT_DAMPING: C is not zero; IMPLICIT: it is more than the damping of joints.
@@ -69,6 +70,8 @@ class Scene(Struct):
     body_last_dof: np.ndarray  # the last dof that moves the body, -1 = none
     body_root: np.ndarray
     dof_tree: np.ndarray
+    tree_dofs: np.ndarray  # (ntree, 2) first dof and size of the tree
+    tree_awake: np.ndarray  # (ntree,) MuJoCo's: 0 = sleeps
     tree_span: np.ndarray  # (ntree, 2) first dof and size of the tree, and of all it is tied to
     tree_load: np.ndarray  # (ntree,) where the matrices of that span lie in `Motion.load`
     body_tree: np.ndarray
@@ -306,18 +309,6 @@ class Closures(Struct):
     place: np.ndarray  # (2, 7) scratch: where the two points are
 
 
-# Why the servo stopped.
-FAULTS = (
-    "none", "the wrench for the device is not finite", "the world's motion is not finite",
-    "the wrench for the device is beyond 1e6 N or N·m", "the device was lost",
-    "the device is not calibrated", "the device has switched its force off",
-    "a reading of the device is not finite", "the device has fallen silent",
-    "the device's position jumped",
-)  # fmt: skip
-NO_FAULT, WRENCH_NOT_FINITE, WORLD_NOT_FINITE, WRENCH_TOO_LARGE = range(4)
-DEVICE_LOST, DEVICE_NOT_CALIBRATED, DEVICE_FORCE_OFF, DEVICE_NOT_FINITE = range(4, 8)
-DEVICE_SILENT, DEVICE_JUMPED = range(8, 10)
-
 # Places of `Clock.counts`.
 # ALTERED: ticks that the force path changed; LATCHED: those of them with a zero that is held.
 TICKS, SKIPS, FAULT, ALTERED, STARTED, STOP, LATCHED = range(7)
@@ -340,6 +331,7 @@ class Servo(Struct):
     rows: Rows
     work: FrictionWork
     closures: Closures
+    sleep: Sleep
     local: Local
     port: Port
     device: Device

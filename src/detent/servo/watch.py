@@ -23,6 +23,15 @@ from detent.kernels.limits import all_finite, length
 from detent.kernels.so3 import pose_error
 from detent.kernels.vectors import copy_vector
 from detent.servo.constants import BACK_INSIDE, JUMP, JUMP_RATE, SLOW_AGAIN
+from detent.servo.faults import (
+    DEVICE_FORCE_OFF,
+    DEVICE_JUMPED,
+    DEVICE_LOST,
+    DEVICE_NOT_CALIBRATED,
+    DEVICE_NOT_FINITE,
+    DEVICE_SILENT,
+    NO_FAULT,
+)
 from detent.servo.guarded import (
     LAST,
     LET_GO,
@@ -33,17 +42,7 @@ from detent.servo.guarded import (
     TOO_FAST,
     Guarded,
 )
-from detent.servo.structs import (
-    DEVICE_FORCE_OFF,
-    DEVICE_JUMPED,
-    DEVICE_LOST,
-    DEVICE_NOT_CALIBRATED,
-    DEVICE_NOT_FINITE,
-    DEVICE_SILENT,
-    FAULT,
-    NO_FAULT,
-    Clock,
-)
+from detent.servo.structs import FAULT, Clock
 
 
 @kernel

@@ -28,3 +28,4 @@ class Asked(Protocol):
     local: LocalModel | None
     engine: str | type
     pace: Pace
+    sleep: bool

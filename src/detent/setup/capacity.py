@@ -1,4 +1,4 @@
-"""How many contacts and limits there is room for, from the scene."""
+"""How many contacts and limits there is room for, and how many in one collision."""
 
 from __future__ import annotations
 
@@ -31,6 +31,15 @@ def moving_geoms(model: mujoco.MjModel) -> int:
 
 
 def row_size(model: mujoco.MjModel) -> int:
-    """[bytes] A row, and twice what a collision needs for it: self-collisions may be split."""
-    width = row_width(tree_spans(model))
-    return 8 * (12 * width + 10 * model.nv + 2 * CONTACT_MEMORY + 128)
+    """[bytes] A row: columns for the two spans that it moves, and all that is known of it."""
+    return 8 * (12 * row_width(tree_spans(model)) + 3 * CONTACT_MEMORY + 160)
+
+
+def collision_capacity(model: mujoco.MjModel, rows: int) -> int:
+    """Rows of one collision, or one rigid step: all, if the scratch of that fits `MOST_MEMORY`.
+
+    Twice their number, since self-collisions may be split. Each needs five vectors over the dofs
+    that the collision moves, and the factor of the active ones is square.
+    """
+    most = (MOST_MEMORY // 8 - 3 * model.nv * (model.nv + 1)) // (5 * model.nv + 32)
+    return min(2 * rows, max(LEAST_ROWS, most))

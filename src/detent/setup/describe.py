@@ -27,6 +27,7 @@ def describe(
         "outside": asked.outside,
         "integrator": asked.integrator,
         "frozen": asked.frozen,
+        "sleep": asked.sleep,
         "notes": notes,
     }
     for name in ("contact", "coupling", "device", "force_path", "baumgarte"):

@@ -40,6 +40,7 @@ class Defaults:
     local: LocalModel | None = None
     engine: str | type = "mujoco"
     pace: Pace = field(default_factory=Pace)
+    sleep: bool = True
 
 
 def example_adapters() -> list[Adapter]:

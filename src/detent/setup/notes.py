@@ -46,7 +46,8 @@ def lost_contacts(servo: Servo) -> list[str]:
         return []
     return [
         f"{total} contacts did not fit in {ticks} ticks, up to {most} in one: there is room for "
-        f"{len(servo.rows.separation)}, those of the tool's group are kept, then the deepest"
+        f"{len(servo.rows.separation)}, and for {len(servo.work.W)} in one collision; those of the "
+        "tool's group are kept, then the deepest"
     ]
 
 

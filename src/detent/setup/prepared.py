@@ -17,11 +17,12 @@ from detent.hands import Guided, Hand, Playback
 from detent.kernels.stages import run_stage
 from detent.servo import places
 from detent.servo.compile import Fitted, fitted
+from detent.servo.faults import DEVICE_LOST, FAULTS, NO_FAULT
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Settings
 from detent.servo.loop.loop import run_lockstep
 from detent.servo.parameters import FULL
-from detent.servo.structs import DEVICE_LOST, FAULT, FAULTS, NO_FAULT
+from detent.servo.structs import FAULT
 from detent.servo.world.start import ToolStart
 from detent.setup.combinations import suited
 from detent.setup.contact import fill_contact

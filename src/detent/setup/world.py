@@ -26,9 +26,10 @@ from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
 from detent.servo.world.overlap import fill_slack
 from detent.servo.world.scene import make_model, make_scene, never_singular
+from detent.servo.world.slumber import make_sleep, may_sleep
 from detent.servo.world.start import ToolStart, tool_at_start
 from detent.setup.asked import Asked
-from detent.setup.capacity import row_capacity
+from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
 from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
@@ -105,7 +106,9 @@ class WorldSubject:
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
         capacity = row_capacity(model)
-        motion, rows, work, device, clock = make_arrays(model, capacity, len(closures.h))
+        motion, rows, work, device, clock = make_arrays(
+            model, capacity, collision_capacity(model, capacity), len(closures.h)
+        )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         notes += held_by(self.world) + idle_friction(self.world, asked.contact)
         fill_device(device, asked.device, start)
@@ -118,6 +121,7 @@ class WorldSubject:
         target = adapter.port.state.true_pose.copy()
         aim(target, hand)
         updates, states = self._slots(model, host)
+        may = may_sleep(model, world.trees) & asked.sleep
         poses, kept = np.zeros((model.nbody, 7)), np.zeros(ring, ROW)
         state = np.zeros(1 + model.nq + 2 * model.nv)
         past = history_ticks(self._local, rate)
@@ -127,6 +131,7 @@ class WorldSubject:
             rows=rows,
             work=work,
             closures=closures,
+            sleep=make_sleep(model, data, may, rate, capacity),
             local=make_local(self._local is not None, capacity, model.nv, updates.buffers, past),
             port=adapter.port,
             device=device,

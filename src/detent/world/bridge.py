@@ -69,6 +69,7 @@ mj_fwdActuation = _external("mj_fwdActuation", _V, _P, _P)
 mj_jacDot = _external("mj_jacDot", _V, _P, _P, _P, _P, _P, _I)
 mjd_smooth_vel = _external("mjd_smooth_vel", _V, _P, _P, _I)
 mj_integratePos = _external("mj_integratePos", _V, _P, _P, _P, _F)
+mj_updateSleep = _external("mj_updateSleep", _V, _P, _P)
 
 
 class ContactLayout(NamedTuple):
@@ -139,9 +140,14 @@ def contact_views(data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
     place = (ctypes.c_byte * 4).from_address(data._address + LAYOUT.ncon_offset)
     count = np.frombuffer(memoryview(place), np.int32)
     arena = ctypes.c_size_t.from_address(data._address + LAYOUT.arena_offset).value
-    room = min(data.narena // LAYOUT.dtype.itemsize, 4096)
+    room = data.narena // LAYOUT.dtype.itemsize
     raw = (ctypes.c_byte * (room * LAYOUT.dtype.itemsize)).from_address(arena)
     return count, np.frombuffer(memoryview(raw), LAYOUT.dtype)
+
+
+def update_sleep(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    """MuJoCo's lists of who is awake, from ``tree_asleep``."""
+    _LIB["mj_updateSleep"](ctypes.c_void_p(model._address), ctypes.c_void_p(data._address))
 
 
 def _silence_warnings() -> Any:

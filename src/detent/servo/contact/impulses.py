@@ -27,7 +27,7 @@ from detent.servo import places
 from detent.servo.constants import APPROACH, NO_IMPULSE, REACTIVATIONS
 from detent.servo.contact.columns import clear_row, columns, pack_row, pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
-from detent.servo.contact.rows import add_normal_row, add_relative_row
+from detent.servo.contact.rows import add_normal_row, add_relative_row, lose_row
 from detent.servo.structs import COLLIDING, JOINT_DAMPING, Motion, Rows, Scene, Servo
 
 
@@ -104,13 +104,16 @@ def normal_velocity(rows: Rows, r: int, velocity: np.ndarray) -> float:
 
 
 @kernel
-def collect_hits(sc: Scene, rows: Rows, root: int, p: np.ndarray) -> int:
+def collect_hits(sc: Scene, rows: Rows, root: int, p: np.ndarray, room: int) -> int:
     """All touching contacts of the group that do not recede, before or after (TH 4.24)."""
     hits, r = 0, rows.group_row[root]
     while r != NO_ROW:
         strikes = rows.restitution[r] > NO_IMPULSE
         if strikes and (rows.velocity[r] <= 0.0 or rows.joined[r] != 0):
-            hits = add_hit(sc, rows, r, hits, p)
+            if hits + 2 > room:
+                lose_row(rows)
+            else:
+                hits = add_hit(sc, rows, r, hits, p)
         r = rows.next_row[r]
     return hits
 
@@ -227,15 +230,15 @@ def resolve_group(s: Servo, root: int) -> None:
     """Resolve the collisions of one group; again if a contact left out approaches after it."""
     rows, mo, p = s.rows, s.motion, s.parameters
     rows.impact[1] = rows.group_restitution[root]
-    rows.packs[0], rows.impact[2] = 0, 0.0
-    rows.hits[0] = collect_hits(s.scene, rows, root, p)
+    rows.packs[0], rows.impact[2], room = 0, 0.0, s.work.W.shape[0]
+    rows.hits[0] = collect_hits(s.scene, rows, root, p, room)
     if rows.hits[0] == 0:
         return
     call_stage(s.stages[places.COLLIDE], s)
     for _ in range(REACTIVATIONS):
         if not more_join(rows, root, mo.met):
             break
-        rows.hits[0] = collect_hits(s.scene, rows, root, p)
+        rows.hits[0] = collect_hits(s.scene, rows, root, p, room)
         call_stage(s.stages[places.COLLIDE], s)
 
 

@@ -31,6 +31,7 @@ from detent.servo.contact.impulses import (
     whiten_hit_tangents,
 )
 from detent.servo.contact.press import add_row_torque
+from detent.servo.contact.rows import lose_row
 from detent.servo.parameters import GOD_OBJECT
 from detent.servo.structs import Rows, Scene, Servo
 from detent.servo.world.move import accelerate
@@ -65,13 +66,17 @@ def list_near(sc: Scene, rows: Rows) -> None:
 
 
 @kernel
-def take_group(sc: Scene, rows: Rows, root: int, start: int, p: np.ndarray) -> int:
+def take_group(rows: Rows, root: int, start: int, p: np.ndarray, room: int) -> int:
     """The rows of a group become hits from *start* on; where they end."""
     h, r = start, rows.group_row[root]
     while r != NO_ROW:
-        describe_hit(rows, r, h)
-        rows.hit_bound[h] = bound_velocity(rows, r, p)
-        h, r = h + 1, rows.next_row[r]
+        if h - start == room:
+            lose_row(rows)
+        else:
+            describe_hit(rows, r, h)
+            rows.hit_bound[h] = bound_velocity(rows, r, p)
+            h += 1
+        r = rows.next_row[r]
     return h
 
 
@@ -104,7 +109,7 @@ def project_rigid(s: Servo) -> None:
     list_near(sc, rows)
     end = 0
     for root in range(rows.near.shape[0]):
-        start, end = end, take_group(sc, rows, root, end, s.parameters)
+        start, end = end, take_group(rows, root, end, s.parameters, s.work.W.shape[0])
         m = end - start
         if m == 0:
             continue
@@ -160,7 +165,7 @@ def project_rubbing(s: Servo) -> None:
     list_near(sc, rows)
     end = 0
     for root in range(rows.near.shape[0]):
-        start, end = end, take_group(sc, rows, root, end, p)
+        start, end = end, take_group(rows, root, end, p, work.W.shape[0])
         m = end - start
         if m == 0:
             continue
@@ -187,7 +192,7 @@ def step_rigid(s: Servo) -> None:
     sc, mo, rows = s.scene, s.motion, s.rows
     step = s.parameters["step"][0]
     copy_vector(mo.torque, mo.after)
-    accelerate(mo, s.closures, mo.after)
+    accelerate(sc, mo, s.closures, mo.after)
     for j in range(sc.nv):
         mo.after[j] = mo.velocity[j] + step * mo.after[j]
     call_stage(s.stages[places.PROJECT], s)

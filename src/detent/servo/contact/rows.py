@@ -254,6 +254,15 @@ def note_lost(rows: Rows) -> None:
 
 
 @kernel
+def lose_row(rows: Rows) -> None:
+    """One row did not fit a collision: those that come first are resolved without it."""
+    rows.lost[0] += 1.0 if rows.dropped[0] == 0 else 0.0
+    rows.dropped[0] += 1
+    rows.lost[1] = max(rows.lost[1], rows.dropped[0])
+    rows.lost[2] += 1.0
+
+
+@kernel
 def yield_to_closures(mo: Motion, rows: Rows, r: int) -> None:
     """Project a whitened row on the closures of loops; clear a row that they resist alone.
 

@@ -134,7 +134,7 @@ def strike_late(lo: Local, rows: Rows, mode: int) -> None:
 def merge(s: Servo) -> None:
     """Stage: kinematics of this state, then the newest update, and how far it can be trusted."""
     lo, tick = s.local, s.clock.counts[TICKS]
-    update_physics(s.scene, s.motion)
+    update_physics(s)
     lo.counts[FRESH], lo.times[LOADED] = 0, 0.0
     if take(s.updates):
         mine = s.updates.reader[0]

@@ -5,17 +5,10 @@ from __future__ import annotations
 from detent.kernels.jit import kernel
 from detent.kernels.stages import call_stage
 from detent.servo import places
+from detent.servo.faults import NO_FAULT
 from detent.servo.loop.clock import now_ns, sleep_until
 from detent.servo.loop.exchange import load_acquire, publish, store_release
-from detent.servo.structs import (
-    FAULT,
-    NO_FAULT,
-    SKIPS,
-    STARTED,
-    STOP,
-    TICKS,
-    Servo,
-)
+from detent.servo.structs import FAULT, SKIPS, STARTED, STOP, TICKS, Servo
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
-from detent.kernels.inertia import factor_inertia, whiten_open_rows
+from detent.kernels.inertia import Inertia, factor_block, whiten_open_rows
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.servo.constants import STOPPING
@@ -50,7 +50,8 @@ def rub_joint(sc: Scene, mo: Motion, j: int, step: float) -> float:
 def rub_joints(sc: Scene, mo: Motion, step: float) -> None:
     """mo.dry_damping ← what dry friction adds to the diagonal of C."""
     for j in range(sc.nv):
-        mo.dry_damping[j] = rub_joint(sc, mo, j, step) if sc.dry[j] > 0.0 else 0.0
+        if sc.tree_awake[sc.dof_tree[j]] != 0:
+            mo.dry_damping[j] = rub_joint(sc, mo, j, step) if sc.dry[j] > 0.0 else 0.0
 
 
 @kernel
@@ -59,7 +60,8 @@ def rub_tendons(sc: Scene, mo: Motion, step: float) -> None:
     row = mo.rank_one
     for i in range(sc.tendon_dry.shape[0]):
         most = sc.tendon_dry[i]
-        if most == 0.0:
+        tree = sc.tendon_trees[i, 0]
+        if most == 0.0 or tree < 0 or sc.tree_awake[tree] == 0:
             continue
         clear_vector(row[0])
         add_tendon_row(sc, i, 1.0, 0, row[0])
@@ -80,32 +82,49 @@ def rub_tendons(sc: Scene, mo: Motion, step: float) -> None:
 
 
 @kernel
-def update_damped(sc: Scene, mo: Motion, step: float) -> None:
-    """D + T·C of the present state, factored: C is what damping, servos and fluids do.
+def copy_factor(source: Inertia, out: Inertia, first: int, end: int) -> None:
+    """The factor of some dofs, those of a whole tree, for another inertia that is the same."""
+    for k in range(first, end):
+        out.diaginv[k], out.root[k] = source.diaginv[k], source.root[k]
+    for a in range(source.rowadr[first], source.rowadr[end - 1] + source.rownnz[end - 1]):
+        out.LD[a] = source.LD[a]
 
-    Where more than the joints' own damping depends on the velocity, C is MuJoCo's derivative,
-    symmetric, as in its integrator ``implicitfast``.
-    """
-    features = sc.features
-    if features[JOINT_DAMPING] == 0:
-        copy_vector(mo.inertia.LD, mo.damped.LD)
-        copy_vector(mo.inertia.diaginv, mo.damped.diaginv)
-        copy_vector(mo.inertia.root, mo.damped.root)
-        return
-    rowadr, rownnz = mo.inertia.rowadr, mo.inertia.rownnz
-    copy_vector(sc.M, mo.M)
-    if features[IMPLICIT] != 0:
-        mjd_smooth_vel(sc.model, sc.data, 0)
-        for a in range(mo.M.shape[0]):
+
+@kernel
+def damp_tree(sc: Scene, mo: Motion, first: int, end: int, step: float) -> None:
+    """D + T·C in the dofs of a tree, factored."""
+    rowadr, rownnz, features = mo.inertia.rowadr, mo.inertia.rownnz, sc.features
+    for a in range(rowadr[first], rowadr[end - 1] + rownnz[end - 1]):
+        mo.M[a] = sc.M[a]
+        if features[IMPLICIT] != 0:
             mo.M[a] -= step * sc.derivative[sc.derivative_place[a]]
-    for i in range(sc.nv):
+    for i in range(first, end):
         diagonal = rowadr[i] + rownnz[i] - 1
         if features[IMPLICIT] == 0:
             mo.M[diagonal] += step * sc.dof_damping[i]
         if features[DRY_JOINTS] != 0:
             mo.M[diagonal] += step * mo.dry_damping[i]
-    if not factor_inertia(mo.M, mo.damped):  # a servo that drives: leave it explicit
-        factor_inertia(sc.M, mo.damped)
+    if not factor_block(mo.M, mo.damped, first, end):  # a servo that drives: leave it explicit
+        factor_block(sc.M, mo.damped, first, end)
+
+
+@kernel
+def update_damped(sc: Scene, mo: Motion, step: float) -> None:
+    """D + T·C of the present state, factored: C is what damping, servos and fluids do.
+
+    Where more than the joints' own damping depends on the velocity, C is MuJoCo's derivative,
+    symmetric, as in its integrator ``implicitfast``. Trees that sleep keep theirs.
+    """
+    if sc.features[IMPLICIT] != 0:
+        mjd_smooth_vel(sc.model, sc.data, 0)
+    for t in range(sc.tree_dofs.shape[0]):
+        if sc.tree_awake[t] == 0:
+            continue
+        first, end = sc.tree_dofs[t, 0], sc.tree_dofs[t, 0] + sc.tree_dofs[t, 1]
+        if sc.features[JOINT_DAMPING] == 0:
+            copy_factor(mo.inertia, mo.damped, first, end)
+        else:
+            damp_tree(sc, mo, first, end, step)
 
 
 @kernel

@@ -7,28 +7,35 @@ import math
 import numpy as np
 
 from detent.kernels.constants import HELD
-from detent.kernels.inertia import respond_to
+from detent.kernels.inertia import respond_block, respond_to
 from detent.kernels.jit import kernel
 from detent.kernels.loops import closed_acceleration
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector
 from detent.servo import places
 from detent.servo.constants import GIMBAL_SWEEPS, MOST_TURN
+from detent.servo.faults import NO_FAULT
 from detent.servo.hand.follow import follow_device
 from detent.servo.parameters import GOD_OBJECT, PULLED
-from detent.servo.structs import FAULT, NO_FAULT, Closures, Motion, Scene, Servo
+from detent.servo.structs import FAULT, Closures, Motion, Scene, Servo
 from detent.servo.world.close import stay_closed
 from detent.servo.world.spin import spin_bodies
 from detent.world.bridge import mj_integratePos
 
 
 @kernel
-def accelerate(mo: Motion, cl: Closures, x: np.ndarray) -> None:
-    """Torques become the accelerations of this step, joint damping and loops included."""
+def accelerate(sc: Scene, mo: Motion, cl: Closures, x: np.ndarray) -> None:
+    """Torques become the accelerations of this step, joint damping and loops included.
+
+    Those of trees that sleep are not asked for.
+    """
     if mo.damped.closed[0] > 0:
         closed_acceleration(mo.damped, cl.wanted, cl.rates, x)
-    else:
-        respond_to(mo.damped, x)
+        return
+    for t in range(sc.tree_dofs.shape[0]):
+        if sc.tree_awake[t] != 0:
+            first, size = sc.tree_dofs[t, 0], sc.tree_dofs[t, 1]
+            respond_block(mo.damped, first, first + size, x)
 
 
 @kernel
@@ -85,7 +92,8 @@ def move(s: Servo) -> None:
     """Stage: velocity first: q̇⁺ = q̇ + T (D + T·C)⁻¹ τ, then q⁺ on the manifold.
 
     mo.velocity already holds the impulses. A directly coupled tool is then made to arrive
-    where the device arrives, and a god object as near to it as contacts let it.
+    where the device arrives, and a god object as near to it as contacts let it. Trees that
+    sleep stay as they are.
     """
     if s.clock.counts[FAULT] != NO_FAULT:
         return
@@ -93,10 +101,12 @@ def move(s: Servo) -> None:
     step = p["step"][0]
     for j in range(sc.nv):
         mo.torque[j] += mo.penalty[j]
-    accelerate(mo, s.closures, mo.torque)
-    for j in range(sc.nv):
-        mo.scratch[j] = sc.qvel[j]
-        sc.qvel[j] = mo.velocity[j] + step * mo.torque[j]
+    accelerate(sc, mo, s.closures, mo.torque)
+    for t in range(sc.tree_dofs.shape[0]):
+        if sc.tree_awake[t] != 0:
+            for j in range(sc.tree_dofs[t, 0], sc.tree_dofs[t, 0] + sc.tree_dofs[t, 1]):
+                mo.scratch[j] = sc.qvel[j]
+                sc.qvel[j] = mo.velocity[j] + step * mo.torque[j]
     if sc.gimbal_dof.shape[0] > 0:
         slow_gimbals(sc, mo, step)
     if p["tool"][0] != PULLED:

@@ -120,6 +120,8 @@ def _bodies(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
         body_last_dof=last_dofs(model),
         body_root=model.body_rootid,
         dof_tree=model.dof_treeid,
+        tree_dofs=np.stack([model.tree_dofadr, model.tree_dofnum], axis=1).astype(np.int64),
+        tree_awake=data.tree_awake,
         tree_span=spans,
         tree_load=load_places(spans),
         body_tree=model.body_treeid,

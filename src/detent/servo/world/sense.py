@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from detent.kernels.inertia import factor_inertia
+from detent.kernels.inertia import factor_block
 from detent.kernels.jit import kernel
 from detent.kernels.stages import call_stage
 from detent.local.records import ACTIVE, FRESH
@@ -23,9 +23,9 @@ from detent.servo.structs import (
     Servo,
 )
 from detent.servo.world.dry import damp
+from detent.servo.world.sleep import collide, doze
 from detent.servo.world.weight import weight_torque
 from detent.world.bridge import (
-    mj_collision,
     mj_comPos,
     mj_comVel,
     mj_fwdActuation,
@@ -39,14 +39,17 @@ from detent.world.bridge import (
 
 
 @kernel
-def update_physics(sc: Scene, mo: Motion) -> None:
+def update_physics(s: Servo) -> None:
     """Kinematics, contacts, bias, passive and actuator torques of the present state."""
+    sc = s.scene
     mj_kinematics(sc.model, sc.data)
     mj_comPos(sc.model, sc.data)
     if sc.features[TENDONS] > 0:
         mj_tendon(sc.model, sc.data)
+    if s.sleep.patience > 0:
+        doze(s)
     if sc.features[TOUCHABLE] != 0:
-        mj_collision(sc.model, sc.data)
+        collide(s)
     if sc.features[ACTUATORS] > 0:
         mj_transmission(sc.model, sc.data)
     if sc.features[PASSIVE] != 0:
@@ -60,9 +63,12 @@ def update_physics(sc: Scene, mo: Motion) -> None:
 
 @kernel
 def update_inertia(sc: Scene, mo: Motion) -> None:
-    """D of the present state, factored; `damp` makes D + T·C of it."""
+    """D of the present state, factored; `damp` makes D + T·C of it. Who sleeps keeps it."""
     mj_makeM(sc.model, sc.data)
-    factor_inertia(sc.M, mo.inertia)
+    for t in range(sc.tree_dofs.shape[0]):
+        if sc.tree_awake[t] != 0:
+            first, size = sc.tree_dofs[t, 0], sc.tree_dofs[t, 1]
+            factor_block(sc.M, mo.inertia, first, first + size)
 
 
 @kernel
@@ -97,7 +103,7 @@ def update_dynamics(s: Servo) -> None:
 def sense(s: Servo) -> None:
     """Stage: everything about the present state that the response needs."""
     p = s.parameters
-    update_physics(s.scene, s.motion)
+    update_physics(s)
     update_dynamics(s)
     if s.rows.slack_left[0] != 0:
         use_up_slack(s.rows, p["step"][0])

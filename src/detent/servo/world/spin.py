@@ -66,7 +66,8 @@ def spin_bodies(sc: Scene, mo: Motion, led: bool, step: float) -> None:
         j = sc.spin_dof[i]
         old = (mo.scratch[j], mo.scratch[j + 1], mo.scratch[j + 2])
         fast = inner(old, old) * step * step > SLOW_SPIN * SLOW_SPIN
-        if fast and not (led and sc.in_tool[sc.dof_tree[j]] != 0):
+        tree = sc.dof_tree[j]
+        if fast and sc.tree_awake[tree] != 0 and not (led and sc.in_tool[tree] != 0):
             spin_body(sc, mo, i, old, step)
         else:
             for k in range(j - 3 if sc.spin_free[i] != 0 else j, j + 3):
