@@ -69,29 +69,25 @@ def test_a_single_hinge_may_be_as_fast_as_it_likes() -> None:
 # --- a free body in space
 
 
-def test_a_free_body_moves_as_in_mujoco() -> None:
+def test_a_free_body_moves_as_in_mujoco_with_a_step_that_is_short() -> None:
+    """MuJoCo's Coriolis terms are explicit: at our step it is 0.3 % off after a second."""
     ready, _ = spinning(1000, 1.0)
-    model = mujoco.MjModel.from_xml_string(scene(BOX, 'gravity="0 0 0" timestep="0.001"'))
+    option = 'gravity="0 0 0" timestep="0.0001" integrator="RK4"'
+    model = mujoco.MjModel.from_xml_string(scene(BOX, option))
     data = mujoco.MjData(model)
     data.qvel[:] = SPIN
-    for _ in range(1000):
-        mujoco.mj_step(model, data)
-    np.testing.assert_allclose(ready.servo.scene.qvel, data.qvel, atol=1e-10)
-    np.testing.assert_allclose(ready.servo.scene.qpos, data.qpos, atol=1e-10)
+    mujoco.mj_step(model, data, nstep=10_000)
+    np.testing.assert_allclose(ready.servo.scene.qvel, data.qvel, atol=2e-4)
+    np.testing.assert_allclose(ready.servo.scene.qpos, data.qpos, atol=2e-4)
 
 
-def test_a_free_body_keeps_its_momentum_and_energy_to_integrator_order() -> None:
-    drifts = []
+def test_a_free_body_keeps_its_momentum_and_energy() -> None:
     for rate in (500, 1000, 2000):
         _, rows = spinning(rate, 1.0)
         assert np.ptp(rows["tool_twist"][:, :3], axis=0).max() < 1e-14
         momentum = angular_momentum(rows)
-        turned = np.linalg.norm(momentum - momentum[0], axis=1).max()
-        gained = np.abs(rows["tool_energy"] - rows["tool_energy"][0]).max()
-        drifts.append((turned / np.linalg.norm(momentum[0]), gained / rows["tool_energy"][0]))
-    ratios = np.array(drifts)[:-1] / np.array(drifts)[1:]
-    assert (ratios > 1.8).all() and (ratios < 2.3).all()  # first order
-    assert np.max(drifts[-1]) < 0.02
+        np.testing.assert_allclose(momentum, momentum[:1].repeat(len(rows), axis=0), atol=1e-11)
+        assert rows["tool_energy"] == pytest.approx(rows["tool_energy"][0], rel=1e-9)
 
 
 def test_a_symmetric_top_precesses_at_the_closed_form_rate() -> None:

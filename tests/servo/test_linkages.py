@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from detent import Contact, FourChannel, Session, World
+from detent import Baumgarte, Contact, FourChannel, Session, World
 from detent.coupling.linkage import Shaping, Topology
 from detent.devices import IDEAL, Inertial
 from detent.errors import ParameterError, SceneError, UnknownNameError
@@ -597,7 +597,8 @@ def test_the_device_accelerates_as_the_thesis_says(name: str, bias: bool) -> Non
     drag = np.array([0.7, 0.7, 0.7, 1e-5, 1e-5, 1e-5])
     coupling = FourChannel(50.0, 3.0, topology=None, shaping=Shaping(damping=drag, bias=bias))
     hand = Constant(force=(0.3, -0.2, 0.1), torque=(0.02, -0.01, 0.03))
-    session = Session(world, Contact(0.0, 0.0, mode="penalty"), coupling, UNIT)
+    contact, literal = Contact(0.0, 0.0, mode="penalty"), Baumgarte(projected=False)
+    session = Session(world, contact, coupling, UNIT, baumgarte=literal)
     ready = start(session, hand, qvel=v)
     servo, device = ready.servo, ready.servo.device
     axes = np.nonzero(device.mask)[0]

@@ -20,11 +20,12 @@ APPROACH = 1e-12  # [m/s] slower than this nothing approaches
 SLOW_SPIN = 1e-5  # [rad] in a step: a body that turns by less keeps its momentum anyway
 SPIN_ROUNDS = 6  # of the fixed point: at 0.2 rad in a step each takes away nine tenths
 CLOSING = 0.5  # [m/s, rad/s] at which a loop that is open at the start is closed
+ENERGY_STEP = 0.05  # [-] by which velocities of a loop are scaled in a tick at most
 VANISHING = 0.05  # [-] a closure's row this much shorter than the longest is corrected by half
 COME_BACK = 0.05, 0.5  # [m/s, rad/s] at which what starts inside another, or beyond a limit, does
 BACK_WITHIN = 0.8  # [s] at most
 LAG = 0.01  # [s] of that way: what is further behind is held back by something
-STARTS_INSIDE = 2e-3, 0.02  # [m, rad] what starts deeper than this is brought back so
+STARTS_INSIDE = 0.02, 0.02  # [m, rad] deeper than a soft contact rests: it is brought back so
 
 # [rad] in a step, of a hinge that may come to gimbal lock: Coriolis terms are explicit, and
 # at 0.5 they were seen to feed a spinning rod energy without end, at 0.1 less than 3 %

@@ -305,6 +305,8 @@ class Closures(Struct):
     turning: np.ndarray  # (rows,) Ẇ q̇
     trust: np.ndarray  # (rows,) how much of an error is corrected
     angular: np.ndarray  # (rows,) 1 = of an angle
+    span: np.ndarray  # (spans, 2) first dof and size of what loops tie together
+    energy: np.ndarray  # (spans,) [J] kinetic, as it must be; negative = not known
     jac: np.ndarray  # (2, 6, nv) scratch: rate of J of the point and of the rotation
     place: np.ndarray  # (2, 7) scratch: where the two points are
 

@@ -20,6 +20,7 @@ from detent.servo.structs import (
     Servo,
 )
 from detent.servo.world.axes import add_point_row, add_tendon_row, forget_round_off
+from detent.servo.world.loop_energy import keep_energy
 from detent.world.bridge import mj_jacDot
 
 PIN, WELD, COUPLED, GEARED = range(4)
@@ -179,6 +180,8 @@ def close(s: Servo) -> None:
     """
     sc, mo, cl = s.scene, s.motion, s.closures
     rows = cl.h.shape[0]
+    if s.parameters["closure_projected"][0] != 0:
+        keep_energy(sc, mo, cl)
     clear_vector(cl.wanted)
     for r in range(rows):
         clear_vector(cl.W[r])

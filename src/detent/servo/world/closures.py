@@ -8,7 +8,8 @@ import numpy as np
 from detent.errors import SceneError
 from detent.servo.structs import Closures
 from detent.servo.world.close import COUPLED, GEARED, PIN, ROWS_OF, WELD
-from detent.world.loops import active_equalities, equality_name, tie_of, turns
+from detent.servo.world.spans import tree_spans
+from detent.world.loops import active_equalities, equality_name, joined_trees, tie_of, turns
 
 _HINGE = int(mujoco.mjtJoint.mjJNT_HINGE)
 
@@ -27,6 +28,8 @@ def make_closures(model: mujoco.MjModel) -> Closures:
     n, nv = len(loops), model.nv
     first = np.concatenate([[0], np.cumsum([ROWS_OF[k] for k in kinds])]).astype(np.int64)
     rows = int(first[-1])
+    trees = np.unique(joined_trees(model))
+    spans = np.unique(tree_spans(model)[trees[trees >= 0]], axis=0).reshape(-1, 2)
     out = Closures(
         kind=np.array(kinds, np.int64),
         body=np.zeros((n, 2), np.int64),
@@ -47,6 +50,8 @@ def make_closures(model: mujoco.MjModel) -> Closures:
         turning=np.zeros(rows),
         trust=np.ones(rows),
         angular=np.zeros(rows, np.int64),
+        span=spans,
+        energy=np.full(len(spans), -1.0),
         jac=np.zeros((2, 6, nv)),
         place=np.zeros((2, 7)),
     )

@@ -19,6 +19,7 @@ from detent.servo.hand.follow import follow_device
 from detent.servo.parameters import GOD_OBJECT, PULLED
 from detent.servo.structs import FAULT, Closures, Motion, Scene, Servo
 from detent.servo.world.close import stay_closed
+from detent.servo.world.loop_energy import expect_energy
 from detent.servo.world.spin import spin_bodies
 from detent.world.bridge import mj_integratePos
 
@@ -113,8 +114,11 @@ def move(s: Servo) -> None:
         follow_device(sc, mo, s.port.state, de, step)
     if p["tool"][0] == GOD_OBJECT:
         hold_back(s)
+    projected = p["closure_projected"][0] != 0 and mo.inertia.closed[0] > 0
+    if projected and p["frozen"][0] == 0:
+        expect_energy(sc, mo, s.closures, step)
     find_path(s, step)
-    if p["closure_projected"][0] != 0 and mo.inertia.closed[0] > 0:
+    if projected:
         stay_closed(sc, mo, s.closures, step)
     activate(sc, step)
     mj_integratePos(sc.model, sc.qpos.ctypes.data, mo.scratch.ctypes.data, step)
@@ -138,7 +142,7 @@ def find_path(s: Servo, step: float) -> None:
         for i in range(sc.spin_dof.shape[0]):
             for k in range(3):
                 mo.scratch[sc.spin_dof[i] + k] = mo.white[sc.spin_dof[i] + k]
-        spin_bodies(sc, mo, p["tool"][0] != PULLED, step)
+        spin_bodies(sc, mo, s.rows, p)
     else:
         copy_vector(sc.qvel, mo.scratch)
 

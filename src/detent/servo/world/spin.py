@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from detent.kernels.jit import kernel
 from detent.kernels.so3 import turn_body
 from detent.kernels.vectors import Triple, cross, inner, plus
 from detent.servo.constants import SLOW_SPIN, SPIN_ROUNDS
-from detent.servo.structs import Motion, Scene
+from detent.servo.parameters import PULLED, RIGID
+from detent.servo.structs import Motion, Rows, Scene
 
 Frame = tuple[Triple, Triple, Triple]  # the columns of a rotation
 
@@ -56,19 +59,36 @@ def inertia_under(sc: Scene, i: int, v: Triple) -> Triple:
 
 
 @kernel
-def spin_bodies(sc: Scene, mo: Motion, led: bool, step: float) -> None:
+def spins(sc: Scene, mo: Motion, rows: Rows, i: int, p: np.ndarray) -> bool:
+    """Whether body i turns freely in this tick, and so fast that it matters.
+
+    A tool that is led goes where its device is. Impulses and rigid contacts have chosen the
+    velocity at the end of the step, gyration and all.
+    """
+    j = sc.spin_dof[i]
+    tree, squared = sc.dof_tree[j], 0.0
+    for k in range(j, j + 3):
+        squared += mo.scratch[k] * mo.scratch[k]
+        if mo.velocity[k] != mo.scratch[k]:
+            return False
+    if p["contact_mode"][0] == RIGID and rows.touched[tree] != 0:
+        return False
+    led = p["tool"][0] != PULLED and sc.in_tool[tree] != 0
+    step = p["step"][0]
+    return sc.tree_awake[tree] != 0 and not led and squared * step * step > SLOW_SPIN * SLOW_SPIN
+
+
+@kernel
+def spin_bodies(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
     """All bodies on a free or a ball joint of their own; on entry mo.scratch is the old q̇.
 
-    Then it is the velocity that leads to the new pose. A tool that is *led* goes where its device
-    is, and those that hardly turn need no care.
+    Then it is the velocity that leads to the new pose.
     """
     for i in range(sc.spin_dof.shape[0]):
         j = sc.spin_dof[i]
-        old = (mo.scratch[j], mo.scratch[j + 1], mo.scratch[j + 2])
-        fast = inner(old, old) * step * step > SLOW_SPIN * SLOW_SPIN
-        tree = sc.dof_tree[j]
-        if fast and sc.tree_awake[tree] != 0 and not (led and sc.in_tool[tree] != 0):
-            spin_body(sc, mo, i, old, step)
+        if spins(sc, mo, rows, i, p):
+            old = (mo.scratch[j], mo.scratch[j + 1], mo.scratch[j + 2])
+            spin_body(sc, mo, i, old, p["step"][0])
         else:
             for k in range(j - 3 if sc.spin_free[i] != 0 else j, j + 3):
                 mo.scratch[k] = sc.qvel[k]
