@@ -170,7 +170,7 @@ def test_the_watchdog_of_a_device_is_set() -> None:
         assert faked.fake.get(WATCHDOG) == pytest.approx(0.01)
         one.run(0.02, one.along(1.0))
         assert wait_for(lambda: faked.fake.force() == 0.0)
-        assert faked.fake.get(TRIPS) == 1
+        assert faked.fake.get(TRIPS) >= 1  # more often where others have the processor
         one.close()
         assert (faked.fake.get(OPENED), faked.fake.get(CLOSED)) == (1, 1)
 
@@ -221,7 +221,7 @@ def test_a_servo_that_is_killed_pushes_no_more(fake: str, name: str, tmp_path: P
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         pushing = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
         try:
-            assert wait_for(lambda: faked.fake.force() != 0.0)
+            assert wait_for(lambda: faked.fake.force() != 0.0, 300.0)  # two processes import all
         finally:
             pushing.kill()
             pushing.communicate()
