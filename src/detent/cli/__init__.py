@@ -31,6 +31,7 @@ from detent.cli.common import (
     open_world,
     working,
 )
+from detent.cli.devices import app as devices_app
 from detent.cli.play import play
 from detent.errors import DetentError, ParameterError, ToolNotNamedError
 
@@ -119,7 +120,7 @@ def list_(
 
 def library() -> dict[str, Any]:
     """Names of all that there is, what it is, and the parameters of experiments."""
-    from detent import devices
+    from detent.cli.devices import list_devices
     from detent.experiments import EXPERIMENTS
     from detent.mechanism.library import descriptions
     from detent.world.world import World
@@ -128,7 +129,7 @@ def library() -> dict[str, Any]:
         "worlds": World.library(),
         "mechanisms": list(descriptions()),
         "experiments": {e.name: e.title for e in EXPERIMENTS.values()},
-        "devices": [name for name in devices.__all__ if name[0].isupper() and name != "SUBSPACES"],
+        "devices": list_devices(),
         "descriptions": {"worlds": World.descriptions(), "mechanisms": descriptions()},
         "parameters": {name: parameters_of(name) for name in EXPERIMENTS},
     }
@@ -347,6 +348,7 @@ def doctor(as_json: Json = False) -> None:
 
 
 app.command()(play)
+app.add_typer(devices_app, name="devices")
 
 
 @app.command()

@@ -32,7 +32,7 @@ WallLaw = Annotated[
 ]
 CouplingName = Annotated[
     str | None,
-    typer.Option(help="four-channel (unless given), virtual, unilateral or direct."),
+    typer.Option(help="four-channel, virtual, unilateral or direct; else what suits the device."),
 ]
 Local = Annotated[
     bool, typer.Option("--local", help="An engine simulates the world in its own process.")
@@ -49,5 +49,11 @@ Realtime = Annotated[bool, typer.Option(help="Take real-time priority where allo
 Seconds = Annotated[float | None, typer.Option(help="Stop by itself after so many seconds.")]
 Record = Annotated[Path | None, typer.Option(help="Stream the trace into a file.")]
 DeviceName = Annotated[
-    str | None, typer.Option(help="impedance, or display: one that senses force and moves.")
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE",
+        help="A preset of `detent devices` (its model; real:NAME is the device itself), a device "
+        "file, ideal (without limits), impedance, or display: one that senses force and moves. "
+        "A desktop device with limits unless given.",
+    ),
 ]

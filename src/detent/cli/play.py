@@ -21,6 +21,7 @@ from detent.cli.common import (
     compile_first,
     open_world,
 )
+from detent.cli.devices import chosen_device
 from detent.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ WORLD_OPTIONS = (
 
 
 def choose_device(name: str | None) -> str | None:
-    """One of the kinds of device, or None for what suits."""
+    """One of the kinds of device that a mechanism can have, or None for what suits."""
     from detent.checks import one_of
 
     return None if name is None else one_of("device", name, ("display", "impedance"))
@@ -64,9 +65,9 @@ def mechanism_session(name: str, device: str | None) -> Any:
     from detent.mechanism.library import builtin
     from detent.session import Session
 
-    kind = choose_device(device)
     if not is_mechanism(name):
         return None
+    kind = choose_device(device)
     name = PLAYED.get(name, name)
     if kind == "impedance":
         return Session(builtin(name), device=LIGHT, coupling=spring(2000.0))
@@ -105,8 +106,8 @@ def parse_wall(text: str) -> Wall:
         raise ParameterError("wall", text, "of the form LAW or hysteretic,N") from None
 
 
-def choose_coupling(name: str | None, device: str | None) -> Coupling:
-    """A coupling with its default gains, by its name on the command line."""
+def choose_coupling(name: str | None, device: str | None) -> Coupling | None:
+    """A coupling with its default gains, by its name; None is what suits the device."""
     from detent.checks import one_of
     from detent.coupling import Admittance, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
 
@@ -116,11 +117,11 @@ def choose_coupling(name: str | None, device: str | None) -> Coupling:
         "unilateral": UnilateralCoupler,
         "direct": Direct,
     }
-    if choose_device(device) == "display":
+    if device == "display":
         if name is not None:
             raise ParameterError("coupling", name, "left out with --device display")
         return Admittance()
-    return known[one_of("coupling", name or "four-channel", known)]()
+    return None if name is None else known[one_of("coupling", name, known)]()
 
 
 def refuse_given(context: typer.Context, names: tuple[str, ...], why: str) -> None:
@@ -206,6 +207,7 @@ def play(
             release=release or (),
         )  # fmt: skip
         tie = choose_coupling(coupling, device)
-        session = Session(opened, contact, tie, local=near, engine=engine, pace=pace)
+        held_by = None if device == "display" else chosen_device(device)
+        session = Session(opened, contact, tie, held_by, local=near, engine=engine, pace=pace)
         compile_first()
     start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)

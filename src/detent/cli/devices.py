@@ -1,0 +1,158 @@
+"""``detent devices``: presets, drivers, what each needs; and a test of one that is plugged in."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from detent.devices.protocol import Device
+    from detent.devices.sheet import Sheet
+
+out = Console()
+app = typer.Typer(
+    help="Devices: what is known of each, and what its driver needs.", invoke_without_command=True
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def described(sheet: Sheet) -> dict[str, Any]:
+    """A preset in plain values; what nobody knows is None."""
+    facts = {name: str(fact) for name, fact in sheet.facts().items()}
+    return {
+        "title": sheet.title,
+        "senses": sheet.senses,
+        "actuates": sheet.actuates,
+        "driver": sheet.driver,
+        **facts,
+    }
+
+
+def list_devices() -> dict[str, str]:
+    """All devices that can be named, with a line about each."""
+    from detent import devices
+
+    kinds = (devices.Inertial, devices.Desktop, devices.AdmittanceDisplay)
+    said = {kind.__name__: (kind.__doc__ or "").splitlines()[0] for kind in kinds}
+    return said | {name: sheet.title for name, sheet in devices.SHEETS.items()}
+
+
+@app.callback()
+def devices(context: typer.Context, as_json: Json = False) -> None:
+    """List presets, the limits that count, and what each driver needs."""
+    if context.invoked_subcommand is not None:
+        return
+    from detent.devices.drivers import DRIVERS, find_driver
+    from detent.devices.presets import SHEETS
+
+    drivers = {name: find_driver(name) for name in DRIVERS}
+    if as_json:
+        found = {
+            "presets": {name: described(sheet) for name, sheet in SHEETS.items()},
+            "drivers": {
+                name: {"needs": one.needs, "watchdog": one.watchdog}
+                for name, one in drivers.items()
+            },
+        }
+        print(json.dumps(found, indent=1))
+        return
+    print_presets(SHEETS)
+    table = Table("driver", "needs", "without the servo", title="drivers", title_justify="left")
+    for name, one in drivers.items():
+        table.add_row(name, escape(one.needs), escape(one.watchdog))
+    out.print(table)
+    out.print(
+        "detent devices show NAME has every number with its source; "
+        "detent play WORLD --device NAME plays its model, --device real:NAME the device",
+        highlight=False,
+    )
+
+
+def print_presets(sheets: dict[str, Sheet]) -> None:
+    """One line for each."""
+    table = Table(
+        *("preset", "device", "senses", "pushes", "peak", "held", "rate", "driver"),
+        title="presets", title_justify="left",
+    )  # fmt: skip
+    table.columns[0].no_wrap = True
+    for name, sheet in sheets.items():
+        turns = sheet.actuates == "rotary"
+        kind, unit = ("torque", "N·m") if turns else ("force", "N")
+        peak, held = sheet.get(kind), sheet.get(f"{kind}_continuous")
+        table.add_row(
+            name, sheet.title, sheet.senses, sheet.actuates,
+            "unknown" if peak is None else f"{peak:g} {unit}",
+            "" if held is None else f"{held:g} {unit}",
+            f"{sheet.need('rate'):g} Hz", sheet.driver or "none",
+        )  # fmt: skip
+    out.print(table)
+
+
+@app.command()
+def show(name: Annotated[str, typer.Argument(help="A preset.")], as_json: Json = False) -> None:
+    """Every number of a preset with its source, and what nobody knows."""
+    from detent.devices import preset
+
+    model = preset(name)
+    if as_json:
+        print(json.dumps(described(model.sheet), indent=1))
+        return
+    table = Table(show_header=False, box=None, padding=(0, 2), title=model.sheet.title)
+    for field, value in described(model.sheet).items():
+        table.add_row(f"[bold]{field.replace('_', ' ')}[/]", escape(str(value)))
+    out.print(table)
+    for note in model.said():
+        out.print(f"[yellow]![/] {escape(note)}", highlight=False)
+
+
+@app.command()
+def test(
+    name: Annotated[str, typer.Argument(help="A preset whose device is plugged in.")],
+    port: Annotated[
+        str | None, typer.Option(help="Its serial line or event file, where several fit.")
+    ] = None,
+    torque: Annotated[
+        float | None, typer.Option(help="[N·m] Peak torque, where no sheet says it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Test a device that is plugged in: it moves by itself, gently. Exit 1 if a check fails."""
+    from detent.devices.drivers import real
+    from detent.devices.drivers.contract import check_driver
+    from detent.devices.facts import known
+
+    facts = {} if torque is None else {"torque": known(torque, "--torque")}
+    driver = real(name, facts, **({} if port is None else {"port": port}))
+    checks = check_driver(driver)
+    if as_json:
+        print(json.dumps([check._asdict() for check in checks], indent=1))
+    else:
+        for check in checks:
+            mark = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]–[/]"}[check.passed]
+            out.print(f"{mark} {escape(check.what)}: {escape(check.found)}", highlight=False)
+    if any(check.passed is False for check in checks):
+        raise typer.Exit(1)
+
+
+def chosen_device(name: str | None) -> Device:
+    """What `detent play --device` names: a model, a file, a real device, or an ideal one."""
+    from pathlib import Path
+
+    from detent.devices import Desktop, Inertial, preset
+    from detent.devices.drivers import real
+    from detent.devices.file import load_device
+
+    if name is None or name == "impedance":
+        return Desktop()
+    if name == "ideal":
+        return Inertial()
+    if name.startswith("real:"):
+        return real(name.removeprefix("real:"))
+    if Path(name).suffix == ".json":
+        return load_device(name)
+    return preset(name)

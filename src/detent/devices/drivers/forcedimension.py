@@ -1,0 +1,95 @@
+"""Force Dimension (omega, delta, sigma, lambda) and Novint Falcon, through the vendor's libdrd.
+
+Its functions are called straight from the tick. The device's own watchdog takes the force away
+10 ms after the last command, also when the process is killed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+from pathlib import Path
+from typing import Any, ClassVar
+
+from detent.devices.drivers.drd_ticks import NAMES, read_drd, write_drd
+from detent.devices.drivers.driver import Driver
+from detent.devices.drivers.foreign import address_of
+from detent.devices.drivers.outside import BEGUN, CLOCK
+from detent.devices.port import CALIBRATED, DEAD_MAN, FLAGS, FORCE_ON, VALID
+from detent.errors import DeviceMissingError, DeviceNotReadyError
+
+WATCHDOG = 80  # [125 µs] 10 ms: `dhdSetWatchdog`
+
+
+def library_places() -> list[Path]:
+    """Where the vendor's library is looked for: its SDK, and where libraries are put."""
+    machine = platform.machine()
+    sdk = os.environ.get("FDSDK")
+    folders = [Path.home() / ".local/lib", Path("/usr/local/lib"), Path("/usr/lib")]
+    if sdk:
+        folders.insert(0, Path(sdk) / "lib" / "release" / f"lin-{machine}-gcc")
+    return [file for folder in folders for file in sorted(folder.glob("libdrd.so*"), reverse=True)]
+
+
+def load_library(library: str | None) -> Any:
+    """libdrd; refused with what to install."""
+    for place in [library] if library else library_places():
+        try:
+            return ctypes.CDLL(str(place))
+        except OSError as error:
+            raise DeviceMissingError("libdrd", f"{place} cannot be loaded: {error}") from error
+    raise DeviceMissingError(
+        "libdrd",
+        "install the SDK of forcedimension.com (3.16 or newer), and name its folder in FDSDK; "
+        "its manual has the udev rule that lets you open the device",
+    )
+
+
+class ForceDimension(Driver):
+    """A device that libdrd opens."""
+
+    name: ClassVar = "forcedimension"
+    needs: ClassVar = "libdrd of the SDK of forcedimension.com, found in FDSDK, or /usr/local/lib"
+    watchdog: ClassVar = "in the device: zero 10 ms after the last command"
+    stages: ClassVar = (read_drd, write_drd)
+
+    def open(self, d: Any) -> None:
+        """Open, calibrate if need be, set the watchdog, switch the force on."""
+        lib = self.library = load_library(self.options.get("library"))
+        for name in ("dhdSetMaxForce", "dhdSetMaxTorque"):
+            getattr(lib, name).argtypes = [ctypes.c_double, ctypes.c_char]
+        self.device = int(lib.dhdOpen())
+        if self.device < 0:
+            raise DeviceNotReadyError(self.name, "libdrd finds none that it can open")
+        if lib.drdIsInitialized(self.device) != 1 and lib.drdAutoInit(self.device) < 0:
+            raise DeviceNotReadyError(self.name, "it cannot be calibrated; move it by hand once")
+        lib.dhdEnableExpertMode()
+        if lib.dhdSetWatchdog(WATCHDOG, self.device) < 0:
+            raise DeviceNotReadyError(self.name, "its watchdog cannot be set")
+        force, torque = self.preset.safety.length
+        lib.dhdSetMaxForce(force, bytes([self.device]))
+        if torque < 1e6:
+            lib.dhdSetMaxTorque(torque, bytes([self.device]))
+        d.handles[:3] = self.device, lib.dhdHasWrist(self.device), 0
+        d.functions[: len(NAMES)] = [address_of(getattr(lib, name)) for name in NAMES]
+        d.functions[CLOCK] = address_of(ctypes.CDLL(None).clock_gettime)
+        self.push(lib, 0.0)
+        if lib.dhdEnableForce(1, self.device) < 0:
+            raise DeviceNotReadyError(self.name, "its force cannot be switched on")
+        d.counts[FLAGS] = VALID | CALIBRATED | FORCE_ON | DEAD_MAN
+
+    def push(self, lib: Any, force: float) -> None:
+        """The same force on all axes."""
+        lib.dhdSetForceAndTorqueAndGripperForce.argtypes = [ctypes.c_double] * 7 + [ctypes.c_int]
+        lib.dhdSetForceAndTorqueAndGripperForce(*[force] * 7, self.device)
+
+    def close(self, d: Any) -> None:
+        """Zero, force off, closed."""
+        if getattr(self, "device", -1) < 0:
+            return
+        d.status[BEGUN] = 0
+        self.push(self.library, 0.0)
+        self.library.dhdEnableForce(0, self.device)
+        self.library.dhdClose(self.device)
+        self.device = -1

@@ -1,0 +1,118 @@
+"""Haply Inverse3, through the vendor's service on this machine (JSON over a websocket).
+
+The service answers every message with one state. It documents no watchdog: when the servo is gone,
+the process that talks to it sends zero; if that is killed as well, nothing is claimed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, ClassVar
+
+from detent.devices.drivers.host import Reading
+from detent.devices.drivers.mailbox import Mailbox
+from detent.errors import DeviceMissingError, DeviceNotReadyError
+
+ADDRESS = "ws://localhost:10001"
+PATIENCE = 1.0  # [s] for the service to answer at first
+ANSWER = 0.05  # [s] then; a service that is silent for longer is gone
+BUTTONS = (("a", "b", "c"), ("button_0", "button_1", "button_2"))  # both spellings are in use
+
+
+def triple(values: dict[str, float]) -> tuple[float, float, float]:
+    """x, y and z of a JSON object."""
+    return float(values["x"]), float(values["y"]), float(values["z"])
+
+
+def pressed(state: dict[str, Any]) -> int:
+    """Bits of the buttons of a grip."""
+    held = state.get("buttons", {})
+    return sum(
+        1 << i for i, names in enumerate(zip(*BUTTONS, strict=True)) if any(map(held.get, names))
+    )
+
+
+class Served:
+    """The service's client, in a process of its own."""
+
+    link: Any = None
+
+    def __init__(
+        self,
+        address: str = ADDRESS,
+        serial: str | None = None,
+        patience: float = ANSWER,
+        **given: Any,
+    ) -> None:
+        self.address, self.serial, self.patience = address, serial, patience
+
+    def open(self) -> None:
+        """Find the device in the first message, which lists all."""
+        from websockets.exceptions import WebSocketException
+        from websockets.sync.client import connect
+
+        try:
+            self.link = connect(
+                self.address, compression=None, ping_interval=None, open_timeout=PATIENCE
+            )
+            self.link.send("{}")  # the answer to the first message lists all
+            found = json.loads(self.link.recv(max(PATIENCE, self.patience))).get("inverse3", [])
+        except (OSError, WebSocketException) as error:
+            remedy = (
+                f"nothing answers at {self.address} ({error}): install the inverse service from "
+                "haply.co, and start it: systemctl start haply-inverse-service"
+            )
+            raise DeviceMissingError("the service of the Inverse3", remedy) from error
+        names = [one["device_id"] for one in found]
+        if not names or (self.serial is not None and self.serial not in names):
+            wanted = self.serial or "an Inverse3"
+            raise DeviceNotReadyError("inverse3", f"the service knows {names}, not {wanted}")
+        self.serial = self.serial or names[0]
+
+    def exchange(self, wrench: Sequence[float]) -> Reading | None:
+        """A force, and the state that answers it."""
+        from websockets.exceptions import WebSocketException
+
+        force = dict(zip("xyz", wrench[:3], strict=True))
+        told = {"device_id": self.serial, "commands": {"set_cursor_force": {"values": force}}}
+        try:
+            self.link.send(json.dumps({"inverse3": [told]}))
+            answer = json.loads(self._newest())
+        except WebSocketException as error:
+            raise OSError(str(error)) from error
+        states = [d["state"] for d in answer.get("inverse3", []) if d["device_id"] == self.serial]
+        if not states:
+            raise OSError(f"the service has lost {self.serial}")
+        grips = [*answer.get("wireless_verse_grip", []), *answer.get("verse_grip", [])]
+        return Reading(
+            position=triple(states[0]["cursor_position"]),
+            twist=(*triple(states[0]["cursor_velocity"]), 0.0, 0.0, 0.0),
+            buttons=pressed(grips[0]["state"]) if grips else 0,
+        )
+
+    def _newest(self) -> Any:
+        """The answer; if more wait, the last of them."""
+        message = self.link.recv(self.patience)
+        with suppress(TimeoutError):
+            while True:
+                message = self.link.recv(0)
+        return message
+
+    def close(self) -> None:
+        """Zero force, and closed."""
+        if self.link is not None:
+            with suppress(OSError, ValueError, KeyError):  # gone: there is nobody to tell
+                self.exchange((0.0,) * 7)
+            self.link.close()
+            self.link = None
+
+
+class Inverse3(Mailbox):
+    """A device of the vendor's service; ``serial`` names it where there are several."""
+
+    name: ClassVar = "inverse3"
+    needs: ClassVar = "the inverse service of haply.co, running on this machine"
+    watchdog: ClassVar = "none is documented; the process that talks to it sends zero"
+    serves: ClassVar = "detent.devices.drivers.inverse3:Served"

@@ -1,0 +1,80 @@
+/* What a fake device is inside: a mass in a hand, moved by the clock, and faults to switch on. */
+#ifndef BODY_H
+#define BODY_H
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+enum what {
+  ERROR_CODE, FROZEN, JUMP, SLOW, UNPLUGGED, CALIBRATED, TIMEGUARD, FORCE_OFF, HAND, FORCE, TRIPS,
+  CALLS, MASS, OPENED, CLOSED, POSITION, STIFFNESS, STEP, LARGEST, BAD, WATCHDOG, DEAD, WHATS
+};
+
+static double value[WHATS] = {[CALIBRATED] = 1, [MASS] = 0.2, [STIFFNESS] = 300, [DEAD] = 0};
+static double position[3], velocity[3], pushed[7], shown[3];
+static double moved_at = -1, pushed_at = -1;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+/* The watchdog of the device takes the force away. */
+static void watch(void) {
+  if (value[STEP] <= 0 && value[WATCHDOG] > 0 && pushed_at > 0
+      && now() - pushed_at > value[WATCHDOG] && (pushed[0] || pushed[1] || pushed[2])) {
+    memset(pushed, 0, sizeof pushed);
+    value[TRIPS] += 1;
+  }
+}
+
+void fake_set(int what, double to) { value[what] = to; }
+double fake_get(int what) {
+  if (what == FORCE) { watch(); return pushed[0]; }
+  if (what == POSITION) return position[0];
+  return value[what];
+}
+void fake_reset(void) {
+  memset(value, 0, sizeof value);
+  memset(position, 0, sizeof position);
+  memset(velocity, 0, sizeof velocity);
+  memset(pushed, 0, sizeof pushed);
+  memset(shown, 0, sizeof shown);
+  moved_at = pushed_at = -1;
+  value[CALIBRATED] = 1; value[MASS] = 0.2; value[STIFFNESS] = 300;
+}
+
+static void wait_if_slow(void) {
+  struct timespec t = {0, (long)value[SLOW]};
+  if (value[SLOW] > 0) nanosleep(&t, 0);
+}
+
+/* Move it to now, or by a fixed step for each call. */
+static void move(void) {
+  double time = now(), left = value[STEP] > 0 ? value[STEP] : time - moved_at;
+  watch();
+  if (value[STEP] <= 0 && (moved_at < 0 || left > 0.05)) left = 0;
+  moved_at = time;
+  for (; left > 0; left -= 1e-4) {
+    double dt = left < 1e-4 ? left : 1e-4;
+    for (int i = 0; i < 3; i++) {
+      double target = i == 0 ? value[HAND] : 0;
+      double force = pushed[i] + value[STIFFNESS] * (target - position[i]) - 5.0 * velocity[i];
+      velocity[i] += dt * force / value[MASS];
+      position[i] += dt * velocity[i];
+    }
+  }
+  if (value[JUMP] != 0) { position[0] += value[JUMP]; value[JUMP] = 0; }
+  if (!value[FROZEN]) memcpy(shown, position, sizeof shown);
+}
+
+static void push(const double *wrench, int count) {
+  pushed_at = now();
+  for (int i = 0; i < count; i++) {
+    if (!isfinite(wrench[i])) value[BAD] += 1;
+    if (i < 3 && fabs(wrench[i]) > value[LARGEST]) value[LARGEST] = fabs(wrench[i]);
+    pushed[i] = wrench[i];
+  }
+}
+#endif

@@ -1,0 +1,60 @@
+"""A fake of the service of the Inverse3: one state for each message."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from typing import Any
+
+from lines import Body
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import serve
+
+
+class FakeService:
+    """On a port of this machine; unplugged, the device is missing from the states."""
+
+    def __init__(self) -> None:
+        self.body, self.gone, self.bad = Body(0.15, 100.0, 3.0), False, 0
+        self.server = serve(self._talk, "127.0.0.1", 0, compression=None)
+        self.address = f"ws://127.0.0.1:{self.server.socket.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def _talk(self, link: Any) -> None:
+        try:
+            for message in link:
+                for told in json.loads(message).get("inverse3", []):
+                    force = told["commands"]["set_cursor_force"]["values"]
+                    self.bad += not all(map(math.isfinite, force.values()))
+                    self.body.push = force["x"]
+                self.body.move()
+                link.send(json.dumps(self._state()))
+        except ConnectionClosed:
+            pass
+
+    def _state(self) -> dict[str, Any]:
+        if self.gone:
+            return {"inverse3": []}
+        state = {
+            "cursor_position": {"x": self.body.place, "y": 0.0, "z": 0.0},
+            "cursor_velocity": {"x": self.body.speed, "y": 0.0, "z": 0.0},
+        }
+        grip = {"device_id": "G", "state": {"buttons": {"a": True, "button_1": False}}}
+        return {
+            "inverse3": [{"device_id": "049D", "state": state}],
+            "wireless_verse_grip": [grip],
+        }
+
+    def force(self) -> float:
+        return self.body.push
+
+    def unplug(self) -> None:
+        self.gone = True
+
+    def plug(self) -> None:
+        self.gone = False
+
+    def close(self) -> None:
+        self.server.shutdown()

@@ -1,0 +1,73 @@
+"""`detent devices`: what is known of each, what is missing, and what `detent play` makes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from detent.cli import app
+from detent.cli.devices import chosen_device, list_devices
+from detent.devices import SHEETS, Desktop, Inertial, Preset, known
+from detent.devices.drivers import DRIVERS
+from detent.devices.drivers.driver import Driver
+from detent.devices.file import save_device
+from detent.errors import DeviceMissingError, UnknownNameError
+
+
+def said(*words: str) -> str:
+    done = CliRunner().invoke(app, ["devices", *words])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_list_has_every_preset_and_what_every_driver_needs() -> None:
+    found = json.loads(said("--json"))
+    assert set(found["presets"]) == set(SHEETS)
+    assert set(found["drivers"]) == set(DRIVERS)
+    assert "0.88" in found["presets"]["touch"]["force_continuous"]
+    assert "assumed: " in found["presets"]["touch"]["damping"]
+    assert "torque" not in found["presets"]["wheel"]
+    text = said()
+    assert all(name in text for name in SHEETS)
+    assert "unknown" in text  # the torque of a wheel
+
+
+def test_show_has_the_sources_and_the_assumptions() -> None:
+    text = said("show", "sigma.7")
+    assert "says 20" in " ".join(text.split())
+    assert json.loads(said("show", "sigma.7", "--json"))["force"].startswith("12 ")
+    with pytest.raises(UnknownNameError, match="omega"):
+        CliRunner().invoke(app, ["devices", "show", "omega"], catch_exceptions=False)
+
+
+def test_the_test_of_a_device_without_its_library_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FDSDK", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = CliRunner().invoke(app, ["devices", "test", "omega.3"])
+    assert done.exit_code == 1
+    assert "forcedimension.com" in " ".join(done.output.split())
+    assert DeviceMissingError("libdrd", "x").remedy == "x"
+
+
+def test_play_has_a_device_with_limits_unless_an_ideal_one_is_asked_for(tmp_path: Path) -> None:
+    assert isinstance(chosen_device(None), Desktop)
+    assert type(chosen_device("ideal")) is Inertial
+    touch = chosen_device("touch")
+    assert isinstance(touch, Preset) and touch.name == "touch"
+    assert isinstance(chosen_device("real:touch"), Driver)
+    path = tmp_path / "mine.json"
+    save_device(path, "touch", {"mass": known(0.06, "a chirp")})
+    mine = chosen_device(str(path))
+    assert isinstance(mine, Preset) and mine.sheet.need("mass") == 0.06
+    with pytest.raises(UnknownNameError, match="touch"):
+        chosen_device("tuch")
+
+
+def test_the_list_of_all_things_has_a_line_about_each_device() -> None:
+    assert {"Inertial", "AdmittanceDisplay", "touch"} <= set(list_devices())
+    assert all(list_devices().values())
