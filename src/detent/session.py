@@ -19,14 +19,13 @@ from detent.engines.host import Host
 from detent.engines.lockstep import Lockstep
 from detent.errors import ParameterError, TraceError
 from detent.hands import Guided, Hand
-from detent.kernels.constants import INTEGRATORS
 from detent.local.model import LocalModel
 from detent.local.pace import Pace
 from detent.mechanism import Mechanism
 from detent.record.trace import KeptWriter, Trace
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Live
-from detent.setup.combinations import check_device, check_local, suited
+from detent.setup.combinations import check_device, check_integrator, check_local, suited
 from detent.setup.constants import CHUNK
 from detent.setup.contact import check_material
 from detent.setup.cost import tick_cost
@@ -93,17 +92,17 @@ class Session:
         )  # fmt: skip
         fits = coupling or fitting_coupling(self.subject, device, contact, local)
         self.coupling = self.subject.suited(fits)
-        self.contact = suited(contact or Contact(), self.coupling)
+        self.rate = positive("rate", rate)
+        self.contact = suited(self.subject.settled(contact or Contact(), self.rate), self.coupling)
         leads = self.coupling.channels.leads
         self.device = device or (AdmittanceDisplay() if leads else Inertial())
         check_device(self.device, self.coupling)
         self.force_path = force_path or ForcePath()
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
-        self.rate = positive("rate", rate)
         check_material(self.contact, self.rate)
         self.baumgarte = baumgarte or Baumgarte()
         self.frozen = not_negative("frozen", frozen)
-        self.integrator = one_of("integrator", integrator, INTEGRATORS)
+        self.integrator = check_integrator(integrator)
         if local is None:
             instance("pace", pace, type(None), "left out without local=LocalModel()")
         self.local, self.engine, self.pace = local, engine, pace or Pace()
@@ -211,15 +210,10 @@ class Session:
         """The configuration, as plain values, for the head of a trace."""
         return describe(self, self.subject, hand, rate or self.rate, notes or [])
 
-    def holding(self, held: str, qpos: np.ndarray, qvel: np.ndarray) -> Session:
-        """The same session with the hand at another link, going on from a configuration."""
-        other = copy.copy(self)
-        other.subject = self.subject.holding(held, qpos, qvel)
-        return other
-
     def continued(self, live: Live, held: str) -> Session:
         """The same session with the hand at a link, where a live one stopped, with its changes."""
-        other = self.holding(held, *live.configuration())
+        other = copy.copy(self)
+        other.subject = self.subject.holding(held, *live.configuration())
         contact, other.coupling, other.force_path, _ = live.settings
         other.contact = contact or self.contact
         return other
@@ -227,7 +221,8 @@ class Session:
     def changed(self, **contact: Any) -> Session:
         """The same session with other contact properties."""
         other = copy.copy(self)
-        other.contact = suited(replace(self.contact, **contact), self.coupling)
+        changed = self.subject.settled(replace(self.contact, **contact), self.rate)
+        other.contact = suited(changed, self.coupling)
         check_material(other.contact, other.rate)
         return other
 

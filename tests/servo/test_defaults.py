@@ -51,3 +51,50 @@ def test_the_blocks_of_a_wall_can_be_set_from_the_command_line() -> None:
     assert parse_wall("seh") == Wall("seh")
     with pytest.raises(ParameterError, match="hysteretic,N"):
         parse_wall("hysteretic,soft")
+
+
+WALKER = """<geom type="plane" size="9 9 .1"/>
+  <body name="torso" pos="0 0 .3"><freejoint/><geom type="box" size=".1 .1 .2" mass="{}"/>
+    <geom type="capsule" fromto=".1 0 -.2 -.1 0 -.2" size=".1" mass=".1"/></body>"""
+GRAVITY = 'gravity="0 0 -9.81"'
+
+
+@pytest.mark.parametrize("mass", [1.0, 7.0, 42.0])
+@pytest.mark.parametrize("rate", [1000.0, 4000.0])
+def test_the_default_stiffness_holds_the_weight_within_half_a_millimetre(
+    mass: float, rate: float
+) -> None:
+    """Walkers and humanoids rested 9 to 38 mm deep."""
+    world = World.from_string(scene(WALKER.format(mass), GRAVITY))
+    session = Session(world, rate=rate)
+    trace = session.run(1.5)
+    assert trace["depth"][-100:].max() < 5e-4
+    assert not any("deep" in note for note in trace.meta["notes"])
+    assert session.contact.stiffness == pytest.approx((mass + 0.1) * 9.81 / 5e-4)
+
+
+def test_a_stiffness_that_was_chosen_and_sinks_is_noted_with_one_that_would_do() -> None:
+    world = World.from_string(scene(WALKER.format(42.0), GRAVITY))
+    notes = Session(world, Contact(4000.0, 300.0)).run(3.0).meta["notes"]
+    (note,) = (note for note in notes if "deep" in note)
+    assert "4000 N/m is soft for torso, which weighs 413 N: 8.26e+05 N/m" in note
+    pushed = Session(ball(), Contact(500.0)).run(3.0, Constant((0.0, 0.0, -5.0)))
+    assert not any("deep" in note for note in pushed.meta["notes"])  # nobody weighs anything
+
+
+def test_what_has_no_weight_to_hold_has_the_usual_gains() -> None:
+    assert Session(ball()).contact.gains == (4000.0, 30.0)
+    assert Session(World.builtin("corner")).contact.gains == (4000.0, 30.0)
+    compensated = World.from_string(scene(WALKER.format(42.0), GRAVITY), gravity=False)
+    assert Session(compensated).contact.gains == (4000.0, 30.0)
+    chosen = Session(World.from_string(scene(WALKER.format(42.0), GRAVITY)), Contact(9e3))
+    assert chosen.contact.gains == (9e3, 30.0)
+    assert chosen.changed(stiffness=None).contact.stiffness == pytest.approx(42.1 * 9.81 / 5e-4)
+
+
+@pytest.mark.parametrize(("cap", "words"), [(3.3, "leaves 0.0627 N"), (2.0, "leaves nothing")])
+def test_a_tool_that_weighs_most_of_the_cap_is_noted(cap: float, words: str) -> None:
+    world = World.from_string(scene(BALL.replace('mass="1"', 'mass="0.33"'), GRAVITY))
+    notes = Session(world, device=Inertial(limits=(cap,) * 6)).run(0.01).meta["notes"]
+    assert any(words in note and "gravity=False" in note for note in notes)
+    assert not any("weighs" in n for n in Session(world).run(0.01).meta["notes"])

@@ -15,7 +15,7 @@ from detent import Baumgarte, Contact, FourChannel, Session, World
 from detent.coupling.linkage import Shaping, Topology
 from detent.devices import IDEAL, Inertial
 from detent.errors import ParameterError, SceneError, UnknownNameError
-from detent.hands import Constant, Impedance, Sinusoid
+from detent.hands import Constant, Impedance, Playback, Sinusoid
 from detent.servo import places
 from detent.servo.structs import COLLIDING
 from detent.session import Prepared
@@ -288,7 +288,7 @@ def test_the_device_has_the_linkages_inertia_where_it_moves_and_a_sane_one_elsew
 ) -> None:
     """Round-off must not become an inertia: a platform that cannot turn has no 1e12 kg·m²."""
     world = World.builtin(name, tool=held)
-    ready = start(Session(world))
+    ready = start(Session(world, device=Inertial(exact=True)))
     data, axes = at(world), ready.servo.device.mask > 0.0
     W, _ = closures_of(world.model, data)
     J = hand_of(world, data)[1][axes]
@@ -548,7 +548,7 @@ def test_a_stiff_penalty_on_a_stretched_arm_has_no_limit_cycle(rate: float) -> N
     for who in ("tool_twist", "device_twist"):
         speed = np.abs(run[who]).max(axis=1)
         peaks = [speed[(run["time"] > t) & (run["time"] < t + 5.0)].max() for t in range(0, 30, 5)]
-        assert all(later < 0.3 * sooner for sooner, later in pairwise(peaks))
+        assert all(later < max(0.3 * sooner, 1e-9) for sooner, later in pairwise(peaks))
         assert peaks[-1] < 1e-3 * peaks[0]
 
 
@@ -807,7 +807,7 @@ def test_a_hand_may_be_at_any_point_of_a_link_that_has_mass() -> None:
 
 
 @pytest.mark.parametrize("field", ["stiffness", "damping", "singular"])
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, "much", None])
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, "much"])
 def test_bad_numbers_for_the_topology_are_refused(field: str, bad: Any) -> None:
     with pytest.raises(ParameterError, match=field):
         Topology(**{field: bad})
@@ -844,3 +844,48 @@ def test_damping_of_a_shaped_device_is_bounded_by_the_step() -> None:
     run = Session(world, coupling=coupling).run(1.0, Constant(force=(0.2, 0.1, 0.0)))
     assert any("shaping's damping in rotation was bounded" in note for note in run.meta["notes"])
     assert np.abs(run["device_twist"]).max() < 5.0
+
+
+# --- defaults
+
+
+def across_the_hinge(world: World) -> np.ndarray:
+    """The direction from the hinge of the door, at the origin, to its handle."""
+    place = Session(world).subject.start().position * (1.0, 1.0, 0.0)
+    return place / np.linalg.norm(place)
+
+
+@pytest.mark.parametrize(("device", "gives"), [(None, 0.1e-3), (Inertial(0.14, 1e-4), 0.3e-3)])
+def test_a_door_hardly_gives_way_across_its_hinge(device: Inertial | None, gives: float) -> None:
+    """It gave way by 4.7 mm under 10 N."""
+    world = World.builtin("door")
+    push = Constant(tuple(10.0 * across_the_hinge(world)))
+    trace = Session(world, device=device).run(2.0, push)
+    apart = np.linalg.norm(trace["device_position"] - trace["tool_position"], axis=1)
+    assert apart[-200:].max() < gives
+    assert np.abs(trace["device_twist"][-200:]).max() < 1e-9
+    assert not any("topology" in note for note in trace.meta["notes"])
+
+
+def test_joints_are_stiff_where_they_hold_the_same_directions_in_every_pose() -> None:
+    stiff = {name: Session(World.builtin(name)).coupling.topology for name in ("door", "arm-7")}
+    assert stiff["door"].stiffness > 1e9 and stiff["arm-7"].stiffness == 200.0
+    assert Topology(stiffness=2500.0).gains == (2500.0, 50.0)
+
+
+PENDULUM = """<mujoco><worldbody><body name="rod" pos="0 0 1"><joint type="hinge" axis="0 1 0"/>
+  <geom type="capsule" fromto="0 0 0 0 0 -.5" size=".02" mass="1"/></body></worldbody></mujoco>"""
+
+
+def test_the_device_of_a_hinged_tool_is_a_small_mass_in_all_directions() -> None:
+    """Heavy across the joint, it threw the tool about when it had turned: 1,149 N."""
+    world = World.from_string(PENDULUM)
+    session = Session(world)
+    mass = session.prepare(None, 1000.0, 1).servo.device.mass
+    np.testing.assert_allclose(mass, np.diag(np.repeat([mass[0, 0], mass[3, 3]], 3)))
+    assert mass[0, 0] == pytest.approx(1.37, rel=0.01)  # where it moves
+    hand = Playback((0.0, 2.0), ((2.0, 0, 0, 0, 0, 0), (0.0,) * 6))
+    trace = session.run(6.0, hand)
+    assert np.linalg.norm(trace["device_wrench"][:, :3], axis=1).max() < 3.0 * 2.0 + 9.81
+    exact = replace(IDEAL, exact=True).inertia(np.diag([1.0, 9, 9, 1, 1, 1]), np.ones(6))
+    np.testing.assert_array_equal(exact, np.diag([1.0, 9, 9, 1, 1, 1]))

@@ -10,8 +10,13 @@ import typer
 WorldName = Annotated[str, typer.Argument(help="A built-in world or mechanism, or a scene file.")]
 Rate = Annotated[float, typer.Option(help="[Hz] of the servo.")]
 Port = Annotated[int, typer.Option(help="Port of the page on this machine.")]
-Stiffness = Annotated[float, typer.Option(help="[N/m] of a contact point.")]
-Damping = Annotated[float, typer.Option(help="[N·s/m] of a contact point.")]
+Stiffness = Annotated[
+    float | None,
+    typer.Option(help="[N/m] of a contact point; unless given, what holds the bodies' weight."),
+]
+Damping = Annotated[
+    float | None, typer.Option(help="[N·s/m] of a contact point; unless given, what suits.")
+]
 Restitution = Annotated[float, typer.Option(help="[-] 0 = plastic, 1 = elastic.")]
 Material = Annotated[str | None, typer.Option(help="How collisions feel: rubber, wood or metal.")]
 Mode = Annotated[str, typer.Option(help="Contact: impulse, penalty or rigid.")]

@@ -11,6 +11,8 @@ from detent.errors import ParameterError
 
 SINGULAR = 1e-2  # [-] default of Topology.singular
 METRICS = ("inertia", "euclidean")
+SOFT = 200.0, 50.0  # [1/s², 1/s] of a topology without gains, where constraints come and go
+STIFF = 1e12, 1e12  # … and where they do not: the step bounds it, which is no news
 
 
 @dataclass(frozen=True)
@@ -24,19 +26,33 @@ class Topology:
     A direction counts as constrained when the held link moves there, in the metric of its
     own inertia, less than *singular* times as much as where it moves most; it becomes free
     again at twice that, so that the count does not chatter.
+
+    Without gains it is as stiff as the rate allows where the joints hold the same directions in
+    every pose, as those of a door do; where they come and go, `SOFT` (TH 5.4.2, S3). One that is
+    left out beside the other is that of `SOFT`.
     """
 
-    stiffness: float = 200.0  # [1/s²] k_tc, per kilogram of the device (TH 5.4.2, S3)
-    damping: float = 50.0  # [1/s] b_tc
+    stiffness: float | None = None  # [1/s²] k_tc, per kilogram of the device
+    damping: float | None = None  # [1/s] b_tc
     n_tc: str = "inertia"
     singular: float = SINGULAR  # [-]
 
     def __post_init__(self) -> None:
-        not_negative("topology stiffness", self.stiffness)
-        not_negative("topology damping", self.damping)
+        for name in ("stiffness", "damping"):
+            if getattr(self, name) is not None:
+                not_negative(f"topology {name}", getattr(self, name))
         one_of("n_tc", self.n_tc, METRICS)
         if not 0.0 < positive("singular", self.singular) < 0.5:
             raise ParameterError("singular", self.singular, "between 0 and 0.5")
+
+    @property
+    def gains(self) -> tuple[float, float] | None:
+        """[1/s², 1/s] if any was chosen."""
+        if self.stiffness is None and self.damping is None:
+            return None
+        given = self.stiffness, self.damping
+        k, b = (usual if one is None else one for one, usual in zip(given, SOFT, strict=True))
+        return k, b
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,10 @@ _THREE = "three are x, y, θ of a planar device, or x, y, z of a translational o
 class Inertial:
     """A free inertia: no friction, no limits unless given.
 
-    Without ``mass`` it has the tool's own inertia at the hand, at the start. Within a tick it moves
+    Without ``mass`` it has the inertia of a rigid tool at the hand. Of a linkage it has what the
+    held link shows where it moves most easily, in all directions: a device that was as heavy as
+    the joints make the link would throw the tool about when it turns. ``exact=True`` takes the
+    link's own inertia at the start, as the documents do. Within a tick it moves
     as a mass does under a force that is held, so a sampled wall hums on it as it does on hardware
     (Colgate: undamped from 2b/T on). ``integrator="velocity-first"`` is the ideal inertia of the
     documents (TH 4.5), which hides that.
@@ -39,6 +42,7 @@ class Inertial:
     resolution: float = 0.0  # [m] of its encoders
     offset: Sequence[float] = (0.0, 0.0, 0.0)  # [m] from the hand point at the start, two or three
     integrator: str = "held"  # as a mass under a held force, or "velocity-first" (ideal)
+    exact: bool = False  # the inertia of a linkage at the start, also where its joints hold it
 
     def __post_init__(self) -> None:
         for name in ("mass", "rotational_inertia"):
@@ -68,7 +72,7 @@ class Inertial:
 
     def inertia(self, at_hand: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """(6, 6) [kg, kg·m²], zero outside the subspace."""
-        out = at_hand * np.outer(mask, mask)
+        out = (at_hand if self.exact else isotropic(at_hand)) * np.outer(mask, mask)
         for value, part in ((self.mass, slice(0, 3)), (self.rotational_inertia, slice(3, 6))):
             if value is not None:
                 out[part, :] = 0.0
@@ -112,5 +116,18 @@ class Inertial:
         return behind_port(mass, read_mass, write_mass)
 
 
+def isotropic(at_hand: np.ndarray) -> np.ndarray:
+    """(6, 6) of a rigid body as it is; of a linkage its least mass, and inertia, everywhere."""
+    inside = np.diag(at_hand) > 0.0
+    straight = at_hand[:3, :3][np.ix_(inside[:3], inside[:3])]
+    if np.allclose(straight, straight[:1, :1] * np.eye(len(straight)), rtol=1e-6, atol=0.0):
+        return at_hand
+    mobility = np.zeros((6, 6))
+    mobility[np.ix_(inside, inside)] = np.linalg.inv(at_hand[np.ix_(inside, inside)])
+    most = [np.linalg.eigvalsh(mobility[p, p]).max() for p in (slice(3), slice(3, 6))]
+    sizes = [1.0 / one if one > 0.0 else 0.0 for one in most]
+    return np.diag(np.repeat(sizes, 3) * inside)
+
+
 #: the documents' device: the inertia of the tool, velocity first (TH 4.5)
-IDEAL = Inertial(integrator="velocity-first")
+IDEAL = Inertial(integrator="velocity-first", exact=True)

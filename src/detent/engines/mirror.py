@@ -242,7 +242,7 @@ def survey_parameters(contact: Contact) -> tuple[np.ndarray, tuple[float, ...]]:
     """Parameters with which rows also keep what is only near, and the session's properties."""
     p = np.zeros(1, PARAMETERS)
     p["contact_mode"] = RIGID
-    defaults = (contact.stiffness, contact.damping, contact.restitution, contact.friction.static)
+    defaults = (*contact.gains, contact.restitution, contact.friction.static)
     p["stiffness"], p["damping"], p["restitution"], p["friction_static"] = defaults
     return p, defaults
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from detent.checks import one_of
 from detent.coupling import Coupling
 from detent.devices.protocol import Device
 from detent.engines import find_engine
 from detent.errors import ParameterError
+from detent.kernels.constants import INTEGRATORS
 from detent.local.model import LocalModel
 from detent.world.contact import Contact, check_rigid
 from detent.world.names import geom_name
@@ -43,6 +45,11 @@ def check_device(device: Device, coupling: Coupling) -> None:
     if device.takes_motion and not coupling.channels.leads:
         allowed = f"an impedance device with {type(coupling).__name__}, or coupling=Admittance()"
         raise ParameterError("device", type(device).__name__, allowed)
+
+
+def check_integrator(integrator: str) -> str:
+    """How positions move in a tick."""
+    return one_of("integrator", integrator, INTEGRATORS)
 
 
 def check_local(

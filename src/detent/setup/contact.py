@@ -45,8 +45,7 @@ def fill_contact(p: np.ndarray, contact: Contact) -> None:
     p["clamp"] = contact.clamp
     p["collisions_only"] = contact.limit == "collision_only"
     p["rezero"] = contact.limit == "rezero"
-    p["stiffness"] = contact.stiffness
-    p["damping"] = contact.damping
+    p["stiffness"], p["damping"] = contact.gains
     p["resultant"] = contact.resultant
     p["restitution"] = contact.restitution
     p["joint_limit_frequency"] = JOINT_LIMIT_FREQUENCY
@@ -54,7 +53,7 @@ def fill_contact(p: np.ndarray, contact: Contact) -> None:
     p["wall"] = WALLS.index(wall.law)
     p["wall_integral"] = wall.integral
     p["wall_blocks"] = wall.blocks
-    p["wall_breakaway"] = wall.strongest(contact.stiffness, float(p["limit"][0, :3].min()))
+    p["wall_breakaway"] = wall.strongest(contact.gains[0], float(p["limit"][0, :3].min()))
     p["friction"] = LAWS.index(friction.law)
     p["friction_static"] = friction.static
     p["friction_kinetic"] = friction.kinetic

@@ -6,7 +6,7 @@ import numpy as np
 
 from detent.coupling.base import Coupling
 from detent.coupling.gains import block_inertia, six
-from detent.coupling.linkage import SINGULAR
+from detent.coupling.linkage import SINGULAR, SOFT, STIFF
 from detent.servo.structs import Device
 from detent.servo.world.start import ToolStart, inertia_from, inverse_within
 from detent.setup.bounds import bound, unbounded_from
@@ -80,23 +80,22 @@ def fill_coupling(
 
 
 def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
-    """The penalty on topological constraints."""
+    """The penalty on topological constraints; one without gains keeps those that are there."""
     step, topology = float(p["step"][0]), coupling.topology
+    kept = float(p["topology_k"][0]), float(p["topology_b"][0])
     p["topology_k"] = p["topology_b"] = p["topology_literal"] = 0
-    if topology is not None:
-        p["topology_k"] = min(topology.stiffness, 2.0 * COUPLING_STIFFNESS / step**2)
-        p["topology_b"] = min(topology.damping, 2.0 * COUPLING_DAMPING / step)
-        p["topology_literal"] = topology.n_tc == "euclidean"
-        if p["topology_k"] < topology.stiffness or p["topology_b"] < topology.damping:
-            notes.append(
-                f"the topology's gains were bounded by the step of {1e3 * step:.3g} ms: "
-                f"{float(p['topology_k'][0]):.3g} 1/s², {float(p['topology_b'][0]):.3g} 1/s"
-                + unbounded_from(
-                    step,
-                    float(p["topology_k"][0]) / max(topology.stiffness, 1e-300),
-                    float(p["topology_b"][0]) / max(topology.damping, 1e-300),
-                )
-            )
+    if topology is None:
+        return
+    k, b = topology.gains or (kept if kept[0] else SOFT)
+    most = 2.0 * COUPLING_STIFFNESS / step**2, 2.0 * COUPLING_DAMPING / step
+    p["topology_k"], p["topology_b"] = min(k, most[0]), min(b, most[1])
+    p["topology_literal"] = topology.n_tc == "euclidean"
+    if (k, b) != STIFF and (k > most[0] or b > most[1]):
+        notes.append(
+            f"the topology's gains were bounded by the step of {1e3 * step:.3g} ms: "
+            f"{min(k, most[0]):.3g} 1/s², {min(b, most[1]):.3g} 1/s"
+            + unbounded_from(step, most[0] / max(k, most[0]), most[1] / max(b, most[1]))
+        )
 
 
 def fill_shaping(p: np.ndarray, coupling: Coupling, start: ToolStart, notes: list[str]) -> None:

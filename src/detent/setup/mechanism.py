@@ -29,7 +29,8 @@ from detent.setup.hand import aim, fill_hand
 from detent.setup.lead import fill_lead
 from detent.setup.plan import Plan, make_plan
 from detent.setup.prepared import Prepared, Settings
-from detent.world.contact import Contact
+from detent.world.contact import Contact, settled
+from detent.world.weight import USUAL
 from detent.world.world import World
 
 REFUSED = "an Admittance, or another coupling that leads, with a Mechanism"
@@ -57,6 +58,10 @@ class MechanismSubject:
         if coupling is not None and coupling.following() is None:
             raise ParameterError("coupling", coupling, REFUSED)
         return coupling or Admittance()
+
+    def settled(self, contact: Contact, rate: float) -> Contact:
+        """A mechanism touches nothing."""
+        return settled(contact, USUAL)
 
     def start(self) -> ToolStart:
         """The handle at the start."""

@@ -14,6 +14,7 @@ from detent.servo.constants import MOST_TURN
 from detent.servo.guarded import REASONS
 from detent.servo.structs import MechanismServo, Servo
 from detent.setup.bounds import unbounded_from
+from detent.setup.sinking import sunk
 from detent.world.names import geom_name, joint_name
 
 
@@ -27,6 +28,7 @@ def run_notes(
         *withheld_force(servo),
         *lost_contacts(servo),
         *bounded_contacts(servo, model, rate),
+        *sunk(servo, model, rate),
         *loosened_bonds(servo, rate),
         *bounded_hinges(servo, model, rate),
         *physics_warnings(data),

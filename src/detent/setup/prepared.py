@@ -30,7 +30,7 @@ from detent.setup.coupling import fill_coupling
 from detent.setup.device import fill_limits
 from detent.setup.hand import fill_hand
 from detent.setup.notes import run_notes
-from detent.world.contact import Contact
+from detent.world.contact import Contact, settled
 
 
 @dataclass
@@ -66,6 +66,8 @@ class Prepared:
             contact = settings.contact
             if not isinstance(contact, Contact):
                 raise ParameterError("contact", contact, "a Contact")
+            contact = settled(contact, now.contact.gains)
+            settings = settings._replace(contact=contact)
             fill_contact(out, suited(contact, now.coupling))
             fill_limits(out, contact, self.device)
             if now.coupling.channels.leads:

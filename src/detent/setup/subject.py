@@ -14,6 +14,7 @@ from detent.mechanism import Mechanism
 from detent.servo.world.start import ToolStart
 from detent.setup.asked import Asked
 from detent.setup.prepared import Prepared
+from detent.world.contact import Contact
 from detent.world.world import World
 
 
@@ -47,6 +48,10 @@ class Subject(Protocol):
 
     def suited(self, coupling: Coupling | None) -> Coupling:
         """The coupling, or the default one; refused if it does not fit."""
+        ...
+
+    def settled(self, contact: Contact, rate: float) -> Contact:
+        """The contact with numbers for what was left out, at this rate [Hz]."""
         ...
 
     def start(self) -> ToolStart:

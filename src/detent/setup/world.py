@@ -35,9 +35,13 @@ from detent.setup.contact import fill_contact
 from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
 from detent.setup.device import fill_device, fill_limits, place_device
 from detent.setup.hand import aim, fill_hand
+from detent.setup.joints import with_joint_gains
 from detent.setup.lead import fill_lead
 from detent.setup.prepared import Prepared, Settings
+from detent.setup.sinking import heavy_tool
+from detent.world.contact import Contact, settled
 from detent.world.held_by import held_by
+from detent.world.weight import default_gains
 from detent.world.world import World
 
 
@@ -58,8 +62,12 @@ class WorldSubject:
         return self.world if self.cut is None else self.cut.world
 
     def suited(self, coupling: Coupling | None) -> Coupling:
-        """Any coupling suits a world."""
-        return coupling or FourChannel()
+        """Any coupling suits a world; its joints may have the gains."""
+        return with_joint_gains(coupling or FourChannel(), self.world)
+
+    def settled(self, contact: Contact, rate: float) -> Contact:
+        """The contact with numbers: what holds the bodies of this world at this rate [Hz]."""
+        return settled(contact, default_gains(self.world.model, self.world.qpos, rate))
 
     def start(self) -> ToolStart:
         """The held link at the start."""
@@ -111,6 +119,7 @@ class WorldSubject:
         )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         notes += held_by(self.world) + idle_friction(self.world, asked.contact)
+        notes += heavy_tool(self.world, asked.device)
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
         adapter = place_device(asked.device, device, start, asked.coupling, 1.0 / rate, notes)

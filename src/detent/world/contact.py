@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from detent.checks import flag, fraction, instance, not_negative, one_of
 from detent.errors import ParameterError
 from detent.kernels.ringing import MATERIALS
 from detent.world.friction import NO_FRICTION, Friction
 from detent.world.wall import PLAIN_WALL, Wall
+from detent.world.weight import USUAL
 
 MODES = ("impulse", "penalty", "rigid")
 METHODS = ("complementarity", "equality")
@@ -24,7 +25,9 @@ class Contact:
 
     Stiffness and damping act at every contact point, so a face with four contact points is
     four times as stiff. With ``resultant`` they are those of the whole face, however many
-    points the collision detection reports (B9).
+    points the collision detection reports (B9). Left out, they are those of the world: what
+    holds its heaviest body within 0.5 mm on one contact, at least 4 kN/m (`world.weight`); a
+    session's contact has the numbers.
 
     ``mode`` is ``"impulse"`` (impulses on collision, penalty at rest: TH 4.2),
     ``"penalty"`` (never an impulse) or ``"rigid"`` (complementarity time stepping without
@@ -46,8 +49,8 @@ class Contact:
     (B7, `detent.kernels.ringing`), within the device's limits. Bodies do not move by it.
     """
 
-    stiffness: float = 4_000.0  # [N/m]
-    damping: float = 30.0  # [N·s/m]
+    stiffness: float | None = None  # [N/m]; None: what holds the bodies' weight within 0.5 mm
+    damping: float | None = None  # [N·s/m]; None: what suits that, 30 with a stiffness of your own
     restitution: float = 0.0  # [-]
     resultant: bool = False
     mode: str = "impulse"
@@ -61,8 +64,9 @@ class Contact:
     material: str | None = None  # how collisions feel at the device
 
     def __post_init__(self) -> None:
-        not_negative("stiffness", self.stiffness)
-        not_negative("damping", self.damping)
+        for name in ("stiffness", "damping"):
+            if getattr(self, name) is not None:
+                not_negative(name, getattr(self, name))
         fraction("restitution", self.restitution)
         flag("resultant", self.resultant)
         flag("clamp", self.clamp)
@@ -82,6 +86,20 @@ class Contact:
             check_collisions(self)
         if self.mode == "rigid":
             check_rigid(self)
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """[N/m, N·s/m] stiffness and damping: the usual ones where no session settled them."""
+        usual = settled(self, USUAL)
+        return float(usual.stiffness or 0.0), float(usual.damping or 0.0)
+
+
+def settled(contact: Contact, gains: tuple[float, float]) -> Contact:
+    """A contact with numbers for what was left out: *gains* [N/m, N·s/m] are those of its world."""
+    stiffness, damping = contact.stiffness, contact.damping
+    if damping is None:
+        damping = gains[1] if stiffness is None else USUAL[1]
+    return replace(contact, stiffness=gains[0] if stiffness is None else stiffness, damping=damping)
 
 
 def check_collisions(contact: Contact) -> None:

@@ -8,7 +8,6 @@ import mujoco
 import numpy as np
 
 from detent.world.altering import OVERLAP
-from detent.world.contact import Contact
 from detent.world.declared import keyframe_name
 from detent.world.decompose import hollow_meshes
 from detent.world.held_by import held_by
@@ -16,10 +15,10 @@ from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
 from detent.world.names import body_name, geom_name, joint_name
 from detent.world.stiffness import least_rate, lightest_contact, stiffest
+from detent.world.weight import default_gains
 from detent.world.world import World
 
 _RATES = (1000.0, 2000.0, 4000.0)  # [Hz]
-_STIFFNESS = Contact().stiffness  # [N/m]
 _LOOSE = 1e-6  # [m, rad] a loop that is open by more at the start is worth a warning
 _LISTED = 6  # of many that a warning names
 _TARGETS = {
@@ -60,6 +59,7 @@ def inspect_world(world: World) -> dict[str, Any]:
         "actuators": [_actuator(world, model, i) for i in range(model.nu)],
         "springs": [joint_name(model, int(j)) for j in np.nonzero(model.jnt_stiffness)[0]],
         "worth_holding": [str(one) for one in worth_holding(model)],
+        "default_stiffness": f"{default_gains(model, world.qpos, _RATES[0])[0]:.3g} N/m",
         "stiffest_contact": _stiffest(world, data),
         "contact_pairs_at_the_start": _touching(model, data),
         "gravity": f"({', '.join(f'{x:.4g}' for x in model.opt.gravity)}) m/s²",
@@ -207,12 +207,13 @@ def _hollow_meshes(model: mujoco.MjModel) -> list[str]:
 
 def _bounded(world: World, data: mujoco.MjData) -> list[str]:
     light = lightest_contact(world, data)
-    if light is None or least_rate(light.mass, _STIFFNESS) <= _RATES[-1]:
+    stiffness, _ = default_gains(world.model, world.qpos, _RATES[-1])
+    if light is None or least_rate(light.mass, stiffness) <= _RATES[-1]:
         return []
-    where, needed = geom_name(world.model, light.geom), least_rate(light.mass, _STIFFNESS)
+    where, needed = geom_name(world.model, light.geom), least_rate(light.mass, stiffness)
     return [
-        f"the tool is light at {where} ({light.mass:.3g} kg): a contact of {_STIFFNESS:g} N/m "
-        f"there is softened below {needed:.3g} Hz"
+        f"the tool is light at {where} ({light.mass:.3g} kg): a contact of {stiffness:.3g} N/m, "
+        f"the default here, is softened there below {needed:.3g} Hz"
     ]
 
 
