@@ -14,7 +14,7 @@ import numba
 import pytest
 
 import detent
-from detent.kernels import jit
+from detent.kernels.cached import toolchain
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = Path(detent.__file__).parents[1]
@@ -104,5 +104,5 @@ def test_the_key_of_the_cache_knows_whether_bounds_are_checked(
     keys = set()
     for bounds in (0, 1):
         monkeypatch.setattr(numba.config, "BOUNDSCHECK", bounds)
-        keys.add(jit._fingerprint.__wrapped__())
+        keys.add(toolchain())
     assert len(keys) == 2

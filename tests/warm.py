@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 
 from detent.cli.warm import compile_servo
-from detent.kernels.jit import JIT_ENABLED, compiled_cache
+from detent.kernels.cached import compiled_cache
+from detent.kernels.jit import JIT_ENABLED
 from detent.servo.compile import missing
 from detent.setup.examples import all_stages
 from detent.setup.warmup import compile_unclaimed

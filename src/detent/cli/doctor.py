@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from detent.cli.warm import is_compiled
-from detent.kernels.jit import compiled_cache
+from detent.kernels.cached import compiled_cache
 from detent.servo.loop.baseline import sleep_lateness
 from detent.servo.loop.rights import Promises, why_refused
 

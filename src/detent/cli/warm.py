@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from detent.kernels.jit import JIT_ENABLED, compiled_cache
+from detent.kernels.cached import compiled_cache
+from detent.kernels.jit import JIT_ENABLED
 
 _MARK = "complete"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from detent.kernels.jit import compiled_cache
+from detent.kernels.cached import compiled_cache
 from detent.mechanism.mechanism import BodyDamper, BodySpring, Mechanism
 
 Progress = Callable[[float], None]

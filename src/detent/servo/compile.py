@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from detent.devices.adapters import Adapter
 from detent.errors import StageError
-from detent.kernels.jit import compiled_cache
+from detent.kernels.jit import cache_of
 from detent.kernels.mechanics import Mechanics
 from detent.kernels.stages import IDLE, is_ready, put_stage, stage_address
 from detent.kernels.struct import Struct
@@ -51,7 +51,7 @@ def fitted(servo: Any, adapter: Adapter) -> list[Fitted]:
 
 def _mark(one: Fitted) -> Path:
     kind = one.struct.numba_type.name
-    return compiled_cache() / "stages" / f"{one.stage.function.__name__}-{kind}"
+    return cache_of(one.stage.function) / f"{one.stage.function.__name__}-{kind}.stage"
 
 
 def missing(stages: list[Fitted]) -> list[Fitted]:

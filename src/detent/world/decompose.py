@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from detent.errors import MissingExtraError
-from detent.kernels.jit import cache_home
+from detent.kernels.cached import cache_home
 
 HOLLOW = 0.02  # [-] of its size by which a mesh may lie inside its hull and still pass as convex
 _PLANES = 512  # of a hull that all faces are tried against
