@@ -80,17 +80,15 @@ AXES = {"planar": "x y θ", "flat": "x y", "translational": "x y z", "full": "6-
 def print_presets(sheets: dict[str, Sheet]) -> None:
     """One line for each."""
     table = Table(
-        *("preset", "device", "senses", "pushes", "peak", "held", "rate", "driver"),
+        *("preset", "senses", "pushes", "peak", "held", "rate", "driver"),
         title="presets", title_justify="left", box=None, padding=(0, 1),
     )  # fmt: skip
-    for column in table.columns:
-        column.no_wrap = column.header != "device"
     for name, sheet in sheets.items():
         turns = sheet.actuates == "rotary"
         kind, unit = ("torque", "N·m") if turns else ("force", "N")
         peak, held = sheet.get(kind), sheet.get(f"{kind}_continuous")
         table.add_row(
-            name, sheet.title, AXES[sheet.senses], AXES[sheet.actuates],
+            name, AXES[sheet.senses], AXES[sheet.actuates],
             "unknown" if peak is None else f"{peak:g} {unit}",
             "" if held is None else f"{held:g} {unit}",
             f"{sheet.need('rate'):g} Hz", sheet.driver or "none",
