@@ -23,7 +23,7 @@ from detent.servo.structs import (
     COLLIDING,
     FAULT,
 )
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from detent.world.baumgarte import Baumgarte
 from lab import (
     LOOSE,

@@ -9,7 +9,7 @@ from detent import Contact, Friction, Session, Wall, World
 from detent.errors import ParameterError
 from detent.servo.constants import SLEEP_SPEED
 from detent.servo.loop.exchange import publish
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import LOOSE, advance, scene, start
 
 FLOOR = '<geom name="floor" type="plane" size="3 3 .1"/>'

@@ -14,7 +14,7 @@ from detent.devices import Inertial
 from detent.kernels.friction import LAWS
 from detent.servo import places
 from detent.servo.contact.identity import keeps_memory, recall, remember
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import PLANAR, loose, run_stage, scene, start
 
 PLANAR_SHAPES = ("box", "sphere", "cylinder")
