@@ -60,7 +60,7 @@ class Pantograph:
     peak_current: float = 26.4  # [A]
     heating: float = 30.0  # [s] time constant of the windings
     counts: int = 16_000  # of an encoder, per turn; 0 = exact
-    friction: float = 5e-4  # [N·m] Coulomb, of each motor
+    friction: float = 2e-4  # [N·m] Coulomb, of each motor
     damping: float = 0.0  # [N·m·s/rad] of each motor
     stop: tuple[float, float] = (2e4, 100.0)  # [N/m, N·s/m] of the edge of the workspace
     delay_ticks: int = 1  # [ticks] between a command and its effect
