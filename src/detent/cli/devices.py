@@ -37,7 +37,7 @@ def list_devices() -> dict[str, str]:
     """All devices that can be named, with a line about each."""
     from detent import devices
 
-    kinds = (devices.Inertial, devices.Desktop, devices.AdmittanceDisplay)
+    kinds = (devices.Inertial, devices.Desktop, devices.AdmittanceDisplay, devices.Pantograph)
     said = {kind.__name__: (kind.__doc__ or "").splitlines()[0] for kind in kinds}
     return said | {name: sheet.title for name, sheet in devices.SHEETS.items()}
 
@@ -146,7 +146,7 @@ def chosen_device(name: str | None) -> Device:
     """What `detent play --device` names: a model, a file, a real device, or an ideal one."""
     from pathlib import Path
 
-    from detent.devices import Desktop, Inertial, preset
+    from detent.devices import Desktop, Inertial, Pantograph, preset
     from detent.devices.drivers import real
     from detent.devices.file import load_device
 
@@ -154,6 +154,8 @@ def chosen_device(name: str | None) -> Device:
         return Desktop()
     if name == "ideal":
         return Inertial()
+    if name == "pantograph":
+        return Pantograph()
     if name.startswith("real:"):
         return real(name.removeprefix("real:"))
     if Path(name).suffix == ".json":
