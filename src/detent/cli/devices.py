@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from detent.cli.common import Json
+
 if TYPE_CHECKING:
     from detent.devices.protocol import Device
     from detent.devices.sheet import Sheet
@@ -18,7 +20,6 @@ out = Console()
 app = typer.Typer(
     help="Devices: what is known of each, and what its driver needs.", invoke_without_command=True
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def described(sheet: Sheet) -> dict[str, Any]:
