@@ -54,10 +54,10 @@ def test_boxes_come_to_rest_and_none_is_lost(others: int) -> None:
 # --- nobody disturbs another
 
 MODES = {
-    "impulse": Contact(restitution=0.3),
-    "equality": Contact(method="equality", restitution=0.3),
-    "friction": Contact(friction=Friction(), restitution=0.3),
-    "resultant": Contact(resultant=True),
+    "impulse": Contact(4000.0, 30.0, restitution=0.3),
+    "equality": Contact(4000.0, 30.0, method="equality", restitution=0.3),
+    "friction": Contact(4000.0, 30.0, friction=Friction(), restitution=0.3),
+    "resultant": Contact(4000.0, 30.0, resultant=True),
     "stiff": Contact(stiffness=1e7, damping=1e4),
     "rigid": Contact(mode="rigid"),
     "rigid, friction": Contact(mode="rigid", friction=Friction()),

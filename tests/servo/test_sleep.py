@@ -139,7 +139,9 @@ def test_what_lies_on_a_platform_wakes_with_it() -> None:
     world = World.from_string(scene(bodies, DOWN), tool="held")
     found = {}
     for sleep in (True, False):
-        ready = start(Session(world, Contact(friction=Friction()), LOOSE, sleep=sleep))
+        ready = start(
+            Session(world, Contact(4000.0, 30.0, friction=Friction()), LOOSE, sleep=sleep)
+        )
         home = place(ready, "held").copy()
         for _ in range(200):
             advance(ready, 10)

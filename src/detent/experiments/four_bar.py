@@ -17,6 +17,7 @@ from detent.hands import Constant
 from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
 from detent.record.trace import Trace
 from detent.session import Session
+from detent.world.baumgarte import Baumgarte
 from detent.world.world import World
 
 RATE = 512.0  # [Hz] TH 3; S3 gives none
@@ -43,6 +44,7 @@ def manipulate(reading: str, law: Law, rate: float = RATE) -> Trace:
         World.builtin(READINGS[reading]),
         coupling=law.coupling(K_J, B_J, SINGULAR),
         device=Inertial(1.0, 1.0, integrator="velocity-first"),
+        baumgarte=Baumgarte(projected=False),  # S3 eq. 3
         rate=rate,
     )
     return session.run(SECONDS + 1.0 / rate, Constant(FORCE, TORQUE))
