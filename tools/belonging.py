@@ -144,6 +144,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "kernels/constants.py": (
         *tests("kernels/test_contact"),
         *tests("kernels/test_step_friction"),
+        *tests("kernels/test_loops"),
         *BALLS,
     ),
     "kernels/constrained.py": MECHANICS,
@@ -155,7 +156,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         *tests("kernels/test_impact_friction"),
         *tests("kernels/test_step_friction"),
     ),
-    "kernels/spans.py": (*BODIES, *STEPS),
     "kernels/stops.py": MECHANICS,
     "kernels/topology.py": (*tests("kernels/test_mapping"), *TOPOLOGY),
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
