@@ -22,7 +22,10 @@ Material = Annotated[str | None, typer.Option(help="How collisions feel: rubber,
 Mode = Annotated[str, typer.Option(help="Contact: impulse, penalty or rigid.")]
 FrictionText = Annotated[
     str | None,
-    typer.Option(metavar="MU_S[,MU_K]", help="[-] Dry friction; MU_K is 0.8 MU_S unless given."),
+    typer.Option(
+        metavar="MU_S[,MU_K]|none",
+        help="[-] Dry friction instead of the world's own; MU_K is 0.8 MU_S unless given.",
+    ),
 ]
 Law = Annotated[
     str | None,
