@@ -11,8 +11,8 @@ READ, MERGE, SENSE, APPROACH, REACT, SMOOTH, REACH, LIMIT, RING = range(9)
 COMMAND, GUARD, RECORD, WRITE, MOVE, REPORT = range(9, 15)
 
 # What those call within themselves.
-CLOSE, LEAD, WEIGH, RUB, COLLIDE, PROJECT, STEP = range(15, 22)  # of a world
-SETTLE, ACT, ADVANCE = range(22, 25)  # of a mechanism
+CLOSE, LEAD, WEIGH, RUB, TURN, COLLIDE, PROJECT, STEP = range(15, 23)  # of a world
+SETTLE, ACT, ADVANCE = range(23, 26)  # of a mechanism
 
-TICK = 25  # what the loop calls
-PLACES = 26
+TICK = 26  # what the loop calls
+PLACES = 27

@@ -9,7 +9,8 @@ from detent.errors import ParameterError
 from detent.local.model import LocalModel
 from detent.setup.combinations import suited
 from detent.setup.subject import Subject
-from detent.world.contact import Contact
+from detent.world.contact import Contact, settled
+from detent.world.weight import USUAL
 from detent.world.world import World
 
 
@@ -47,7 +48,7 @@ def fitting_coupling(
         return spring
     god = UnilateralCoupler(stiffness=stiffness, damping=damping)
     try:
-        suited(contact or Contact(), god)
+        suited(settled(contact or Contact(), USUAL, subject.world.friction), god)
     except ParameterError:  # friction, walls, penalty contact
         return spring
     return god

@@ -30,6 +30,7 @@ from detent.setup.lead import lead_for
 from detent.setup.plan import Plan, make_plan
 from detent.setup.prepared import Prepared, Settings
 from detent.world.contact import Contact, settled
+from detent.world.friction import NO_FRICTION
 from detent.world.weight import USUAL
 from detent.world.world import World
 
@@ -61,7 +62,7 @@ class MechanismSubject:
 
     def settled(self, contact: Contact, rate: float) -> Contact:
         """A mechanism touches nothing."""
-        return settled(contact, USUAL)
+        return settled(contact, USUAL, NO_FRICTION)
 
     def start(self) -> ToolStart:
         """The handle at the start."""

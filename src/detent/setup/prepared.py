@@ -67,7 +67,7 @@ class Prepared:
             contact = settings.contact
             if not isinstance(contact, Contact):
                 raise ParameterError("contact", contact, "a Contact")
-            contact = settled(contact, now.contact.gains)
+            contact = settled(contact, now.contact.gains, now.contact.rubbing)
             settings = settings._replace(contact=contact)
             fill_contact(out, suited(contact, now.coupling))
             fill_limits(out, contact, self.device)

@@ -67,7 +67,8 @@ class WorldSubject:
 
     def settled(self, contact: Contact, rate: float) -> Contact:
         """The contact with numbers: what holds the bodies of this world at this rate [Hz]."""
-        return settled(contact, default_gains(self.world.model, self.world.qpos, rate))
+        gains = default_gains(self.world.model, self.world.qpos, rate)
+        return settled(contact, gains, self.world.friction)
 
     def start(self) -> ToolStart:
         """The held link at the start."""
@@ -118,7 +119,7 @@ class WorldSubject:
             model, capacity, collision_capacity(model, capacity), len(closures.h)
         )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
-        notes += held_by(self.world) + idle_friction(self.world, asked.contact)
+        notes += held_by(self.world) + idle_friction(self.world, asked.contact, asked.coupling)
         notes += heavy_tool(self.world, asked.device)
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)

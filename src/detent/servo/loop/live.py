@@ -29,7 +29,7 @@ FIXED = (
     *("step", "integrator", "frozen", "contact_mode", "strategy", "shaping"),
     *("device_force", "device_position", "tool", "hand_on_tool", "leads"),
     *("local_moving", "local_inertia", "local_literal"),
-    *("singular", "friction", "friction_impacts", "wall", "wall_blocks"),
+    *("singular", "friction", "friction_scene", "friction_impacts", "wall", "wall_blocks"),
 )
 UNBOUNDED = ("slew", "cap", "limit", "local_slew")
 SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
