@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from detent.cli.common import Json
+
 if TYPE_CHECKING:
     from detent.devices.protocol import Device
     from detent.devices.sheet import Sheet
@@ -20,7 +22,6 @@ out = Console()
 app = typer.Typer(
     help="Devices: what is known of each, and what its driver needs.", invoke_without_command=True
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def described(sheet: Sheet) -> dict[str, Any]:
@@ -75,19 +76,22 @@ def devices(context: typer.Context, as_json: Json = False) -> None:
     )
 
 
+#: subspaces in few letters
+AXES = {"planar": "x y θ", "flat": "x y", "translational": "x y z", "full": "6-DOF", "rotary": "θ"}
+
+
 def print_presets(sheets: dict[str, Sheet]) -> None:
     """One line for each."""
     table = Table(
-        *("preset", "device", "senses", "pushes", "peak", "held", "rate", "driver"),
-        title="presets", title_justify="left",
+        *("preset", "senses", "pushes", "peak", "held", "rate", "driver"),
+        title="presets", title_justify="left", box=None, padding=(0, 1),
     )  # fmt: skip
-    table.columns[0].no_wrap = True
     for name, sheet in sheets.items():
         turns = sheet.actuates == "rotary"
         kind, unit = ("torque", "N·m") if turns else ("force", "N")
         peak, held = sheet.get(kind), sheet.get(f"{kind}_continuous")
         table.add_row(
-            name, sheet.title, sheet.senses, sheet.actuates,
+            name, AXES[sheet.senses], AXES[sheet.actuates],
             "unknown" if peak is None else f"{peak:g} {unit}",
             "" if held is None else f"{held:g} {unit}",
             f"{sheet.need('rate'):g} Hz", sheet.driver or "none",

@@ -22,7 +22,7 @@ from detent.cli.common import (
     open_world,
 )
 from detent.cli.devices import chosen_device
-from detent.errors import ParameterError
+from detent.errors import ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     from detent.coupling import Coupling
@@ -142,6 +142,18 @@ def refuse_unfit(context: typer.Context, world: str, local: bool) -> None:
         )
 
 
+def refuse_unknown(name: str) -> None:
+    """Refuse a name that is neither of a world, nor of a mechanism, nor of a file."""
+    from pathlib import Path
+
+    from detent.mechanism.library import MECHANISMS
+    from detent.world.world import World
+
+    known = {*World.library(), *MECHANISMS, *PLAYED}
+    if name not in known and not Path(name).exists() and not Path(name).suffix:
+        raise UnknownNameError("world or mechanism", name, known)
+
+
 def local_model(constraints: str | None, engine_rate: float | None) -> tuple[LocalModel, Pace]:
     """The local model, and when its engine looks."""
     from detent.checks import positive
@@ -201,6 +213,7 @@ def play(
     near, pace = local_model(constraints, engine_rate) if local else (None, None)
     session = mechanism_session(world, device)
     if session is None:
+        refuse_unknown(world)
         opened = open_world(
             world, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,

@@ -65,9 +65,21 @@ def save(fig: Any, path: str | Path | None) -> Any:
     if path is not None:
         import matplotlib.pyplot as plt
 
-        fig.savefig(path)
+        save_as(fig, path)
         plt.close(fig)
     return fig
+
+
+#: what a format would otherwise write of the time: the same figure is the same file
+_TIMELESS = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+
+def save_as(fig: Any, path: str | Path) -> None:
+    """Write the figure in the format that the name ends with: png, svg or pdf."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.hashsalt": "detent"}):
+        fig.savefig(path, metadata=_TIMELESS.get(Path(path).suffix))
 
 
 def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
