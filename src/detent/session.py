@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
 from detent.setup.prepared import Prepared, advance, raise_fault
+from detent.setup.restore import restored
 from detent.setup.subject import Subject
 from detent.setup.subjects import make_subject
 from detent.setup.warmup import warm
@@ -110,6 +111,14 @@ class Session:
         self.sleep = sleep
         check_local(local, engine, self.contact, self.frozen)
 
+    @classmethod
+    def of_trace(cls, trace: Trace, changes: Sequence[str] = ()) -> Session:
+        """The session that made a trace, or one with other settings: ``["contact.mode=penalty"]``.
+
+        With `hands.Playback.from_trace` as its hand it makes the same run again, to the bit.
+        """
+        return cls(**restored(trace.meta, changes))
+
     @property
     def world(self) -> World:
         """What can be touched, or the scene in which a mechanism is drawn."""
@@ -152,7 +161,7 @@ class Session:
                 raise_fault(ready.servo, parts[-1])
         finally:
             if writer is not None:
-                writer.close()
+                writer.close({"notes": ready.said()})
         meta["notes"] = ready.said()
         if engine is not None and engine.trouble:
             meta["notes"].append(f"the engine said: {engine.trouble}")
@@ -180,7 +189,7 @@ class Session:
         cost = self.tick_cost(hand, rate)
         host = None if self.local is None else self.host_engine()
         bodies = None if self.subject.cut is None else self.subject.cut.bodies
-        writer = None
+        writer = live = None
         try:
             ready = self.prepare(hand, rate, ring=max(4096, int(rate)), host=host)
             writer = self._writer(record, self.describe(hand, rate, ready.notes))
@@ -198,7 +207,8 @@ class Session:
             if host is not None:
                 host.stop()
             if writer is not None:
-                writer.close()
+                said = {} if live is None else {"notes": live.notes(), "changed": live.changed}
+                writer.close(said)
         raise_fault(ready.servo, self.subject.kept(live.recent()))
         if live.sink_error is not None:
             stopped = f"recording to {record} stopped: {live.sink_error}"
