@@ -126,8 +126,8 @@ def by_detent(world: Any, force: np.ndarray) -> tuple[np.ndarray, str]:
     from detent import Session
     from detent.hands import Sinusoid
     from detent.servo.loop.loop import run_lockstep
-    from detent.session import raise_fault
     from detent.setup.notes import physics_warnings
+    from detent.setup.prepared import raise_fault
 
     session = Session(world, rate=RATE)
     ready = session.prepare(Sinusoid(force=force, frequency=1.0), RATE, ring=16)

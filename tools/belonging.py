@@ -137,6 +137,8 @@ FAULTS = tests("servo/test_force_path", "a_fault_comes_within_one_tick_and_stays
 #: The tests of a source, if the name of neither tells: the fastest that have a chance.
 TESTS: dict[str, tuple[str, ...]] = {
     "devices/simulated_display.py": tests("devices/test_simulated_display"),
+    "devices/simulated_pantograph.py": tests("devices/test_pantograph"),
+    "kernels/pantograph.py": tests("devices/test_pantograph"),
     "kernels/advance.py": MECHANICS,
     "kernels/constants.py": (
         *tests("kernels/test_contact"),

@@ -20,7 +20,7 @@ from detent.kernels.contact import (
 )
 from detent.kernels.inertia import whiten_rows
 from detent.servo import places
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import PLANAR, full_inertia, loose, run_stage, scene, start
 
 RNG = np.random.default_rng(6)

@@ -10,8 +10,8 @@ from scipy.optimize import root
 from detent import Contact, Session, World
 from detent.hands import Constant
 from detent.servo import places
-from detent.session import Prepared
 from detent.setup.constants import JOINT_LIMIT_FREQUENCY
+from detent.setup.prepared import Prepared
 from lab import LOOSE, PLANAR, advance, full_inertia, full_rows, loose, run_stage, scene, start
 
 INERTIA = np.array([0.002, 0.004, 0.005])

@@ -18,7 +18,7 @@ from detent.errors import ParameterError, SceneError, UnknownNameError
 from detent.hands import Constant, Impedance, Playback, Sinusoid
 from detent.servo import places
 from detent.servo.structs import COLLIDING
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import (
     ROCKER,
     ROCKER_POSE,

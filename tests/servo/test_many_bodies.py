@@ -12,11 +12,11 @@ from detent.bench.boxes import free_boxes as boxes
 from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 from detent.servo import places
 from detent.servo.world.spans import load_places, load_size, row_width, tree_spans
-from detent.session import Prepared
 from detent.setup import world as setup_world
 from detent.setup.capacity import collision_capacity, moving_geoms, row_capacity, row_size
 from detent.setup.constants import CONTACTS_PER_GEOM, LEAST_ROWS, MOST_MEMORY
 from detent.setup.notes import run_notes
+from detent.setup.prepared import Prepared
 from detent.world.loops import closure_rows
 from lab import PLANAR, advance, full_inertia, full_rows, loose, run_stage, scene, start
 
@@ -54,10 +54,10 @@ def test_boxes_come_to_rest_and_none_is_lost(others: int) -> None:
 # --- nobody disturbs another
 
 MODES = {
-    "impulse": Contact(restitution=0.3),
-    "equality": Contact(method="equality", restitution=0.3),
-    "friction": Contact(friction=Friction(), restitution=0.3),
-    "resultant": Contact(resultant=True),
+    "impulse": Contact(4000.0, 30.0, restitution=0.3),
+    "equality": Contact(4000.0, 30.0, method="equality", restitution=0.3),
+    "friction": Contact(4000.0, 30.0, friction=Friction(), restitution=0.3),
+    "resultant": Contact(4000.0, 30.0, resultant=True),
     "stiff": Contact(stiffness=1e7, damping=1e4),
     "rigid": Contact(mode="rigid"),
     "rigid, friction": Contact(mode="rigid", friction=Friction()),

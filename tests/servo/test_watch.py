@@ -39,7 +39,7 @@ from detent.servo.guarded import LET_GO, OUTSIDE, TOO_FAST, Guarded, make_guarde
 from detent.servo.parameters import PARAMETERS
 from detent.servo.structs import FAULT, Clock
 from detent.servo.watch import watch
-from detent.session import raise_fault
+from detent.setup.prepared import raise_fault
 from lab import advance, start
 
 READY = VALID | CALIBRATED | FORCE_ON | DEAD_MAN

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from detent.errors import ParameterError, TraceError
+from detent.errors import TraceError
 from detent.hands import Playback
 from detent.record.trace import Trace
 from detent.session import Session
-from detent.setup.prepared import advance, raise_fault
+from detent.setup.combinations import check_simulated
+from detent.setup.prepared import batches, raise_fault
 
 FRAMES_HZ = 60.0
 
@@ -46,22 +47,18 @@ def rehearse(
     """Run a session with the hand of a trace, for as long as it lasts."""
     if not len(recorded):
         raise TraceError("the trace has no rows: there is nothing to see")
-    hand, ticks = Playback.from_trace(recorded), len(recorded)
+    hand = Playback.from_trace(recorded)
     every = max(1, round(session.rate / FRAMES_HZ))
     ready = session.prepare(hand, session.rate, ring=every)
-    if ready.adapter.begin is not None:
-        kind = type(session.device).__name__
-        raise ParameterError("device", kind, "simulated: what a real one did cannot run again")
+    check_simulated(session.device, ready.adapter)
     engine = None if session.local is None else session.play_engine(ready)
     meta = session.describe(hand, session.rate, ready.notes)
     rows, poses, done = [], [_poses(session, ready, engine)], 0
-    ticks = round(ticks * session.rate / float(recorded.meta["rate"]))
-    while done < ticks:
-        batch = advance(ready, hand, done, min(every, ticks - done), engine)
-        ready.servo.written[0] = 0
-        rows.append(session.subject.kept(ready.servo.ring[:batch]).copy())
+    ticks = round(len(recorded) * session.rate / float(recorded.meta["rate"]))
+    for batch in batches(ready, hand, ticks, engine):
+        rows.append(session.subject.kept(batch).copy())
         poses.append(_poses(session, ready, engine))
-        done += batch
+        done += len(batch)
         raise_fault(ready.servo, rows[-1])
         if progress is not None:
             progress(done / ticks)

@@ -17,7 +17,7 @@ from detent.kernels.stages import call_stage
 from detent.servo import places
 from detent.servo.loop.clock import now_ns
 from detent.servo.structs import Servo
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from detent.world.friction import NO_FRICTION, Friction
 from detent.world.world import World
 

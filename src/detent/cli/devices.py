@@ -38,7 +38,7 @@ def list_devices() -> dict[str, str]:
     """All devices that can be named, with a line about each."""
     from detent import devices
 
-    kinds = (devices.Inertial, devices.Desktop, devices.AdmittanceDisplay)
+    kinds = (devices.Inertial, devices.Desktop, devices.AdmittanceDisplay, devices.Pantograph)
     said = {kind.__name__: (kind.__doc__ or "").splitlines()[0] for kind in kinds}
     return said | {name: sheet.title for name, sheet in devices.SHEETS.items()}
 
@@ -74,19 +74,22 @@ def devices(context: typer.Context, as_json: Json = False) -> None:
     )
 
 
+#: subspaces in few letters
+AXES = {"planar": "x y θ", "flat": "x y", "translational": "x y z", "full": "6-DOF", "rotary": "θ"}
+
+
 def print_presets(sheets: dict[str, Sheet]) -> None:
     """One line for each."""
     table = Table(
-        *("preset", "device", "senses", "pushes", "peak", "held", "rate", "driver"),
-        title="presets", title_justify="left",
+        *("preset", "senses", "pushes", "peak", "held", "rate", "driver"),
+        title="presets", title_justify="left", box=None, padding=(0, 1),
     )  # fmt: skip
-    table.columns[0].no_wrap = True
     for name, sheet in sheets.items():
         turns = sheet.actuates == "rotary"
         kind, unit = ("torque", "N·m") if turns else ("force", "N")
         peak, held = sheet.get(kind), sheet.get(f"{kind}_continuous")
         table.add_row(
-            name, sheet.title, sheet.senses, sheet.actuates,
+            name, AXES[sheet.senses], AXES[sheet.actuates],
             "unknown" if peak is None else f"{peak:g} {unit}",
             "" if held is None else f"{held:g} {unit}",
             f"{sheet.need('rate'):g} Hz", sheet.driver or "none",
@@ -144,7 +147,7 @@ def chosen_device(name: str | None) -> Device:
     """What `detent play --device` names: a model, a file, a real device, or an ideal one."""
     from pathlib import Path
 
-    from detent.devices import Desktop, Inertial, preset
+    from detent.devices import Desktop, Inertial, Pantograph, preset
     from detent.devices.drivers import real
     from detent.devices.file import load_device
 
@@ -152,6 +155,8 @@ def chosen_device(name: str | None) -> Device:
         return Desktop()
     if name == "ideal":
         return Inertial()
+    if name == "pantograph":
+        return Pantograph()
     if name.startswith("real:"):
         return real(name.removeprefix("real:"))
     if Path(name).suffix == ".json":

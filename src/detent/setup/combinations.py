@@ -6,13 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from detent.checks import one_of
+from detent.checks import instance, one_of
 from detent.coupling import Coupling
+from detent.devices import AdmittanceDisplay, Inertial
+from detent.devices.adapters import Adapter
 from detent.devices.protocol import Device
 from detent.engines import find_engine
 from detent.errors import ParameterError
+from detent.hands import Guided, Hand
 from detent.kernels.constants import INTEGRATORS
 from detent.local.model import LocalModel
+from detent.local.pace import Pace
 from detent.world.contact import Contact, check_rigid
 from detent.world.names import geom_name
 from detent.world.world import PROPERTIES, World
@@ -40,11 +44,27 @@ def rigid(contact: Contact) -> Contact:
     return replace(contact, mode="rigid")
 
 
-def check_device(device: Device, coupling: Coupling) -> None:
-    """A device that is told how to move needs a coupling that says so."""
+def fitting_device(device: Device | None, coupling: Coupling) -> Device:
+    """The device, or one like the tool; one that is told how to move needs a coupling for that."""
+    if device is None:
+        return AdmittanceDisplay() if coupling.channels.leads else Inertial()
     if device.takes_motion and not coupling.channels.leads:
         allowed = f"an impedance device with {type(coupling).__name__}, or coupling=Admittance()"
         raise ParameterError("device", type(device).__name__, allowed)
+    return device
+
+
+def check_simulated(device: Device, adapter: Adapter) -> None:
+    """A real device does not wait for virtual time."""
+    if adapter.begin is not None:
+        kind = type(device).__name__
+        raise ParameterError("device", kind, "simulated in lockstep: a real one runs live")
+
+
+def check_live_hand(hand: Hand | None) -> None:
+    """Live, somebody else leads a hand."""
+    if isinstance(hand, Guided):
+        raise ParameterError("hand", hand, "without a path: live, `Live.pull` moves the target")
 
 
 def check_integrator(integrator: str) -> str:
@@ -53,10 +73,15 @@ def check_integrator(integrator: str) -> str:
 
 
 def check_local(
-    local: LocalModel | None, engine: str | type, contact: Contact, frozen: float
+    local: LocalModel | None,
+    engine: str | type,
+    pace: Pace | None,
+    contact: Contact,
+    frozen: float,
 ) -> None:
     """What a local model cannot do, and what is nothing without one."""
     if local is None:
+        instance("pace", pace, type(None), "left out without local=LocalModel()")
         if engine != "mujoco":
             raise ParameterError("engine", engine, "left out without local=LocalModel()")
         return

@@ -26,7 +26,7 @@ from detent.servo.world.start import ToolStart
 from detent.setup.asked import Asked
 from detent.setup.device import fill_device, fill_limits, place_device
 from detent.setup.hand import aim, fill_hand
-from detent.setup.lead import fill_lead
+from detent.setup.lead import lead_for
 from detent.setup.plan import Plan, make_plan
 from detent.setup.prepared import Prepared, Settings
 from detent.world.contact import Contact, settled
@@ -107,11 +107,11 @@ class MechanismSubject:
         p = np.zeros(1, PARAMETERS)
         p["step"] = 1.0 / rate
         coupling.channels.fill(p)
-        device, lead = make_device(), make_lead()
+        device = make_device()
         fill_device(device, asked.device, start)
         fill_limits(p, Contact(), asked.device)
         adapter = place_device(asked.device, device, start, coupling, 1.0 / rate, notes)
-        fill_lead(lead, asked.device, following, device, start.mobility, 1.0 / rate, notes)
+        lead = lead_for(asked, device, start.mobility, 1.0 / rate, notes)
         fill_hand(p, hand)
         asked.force_path.fill(p, asked.device.safety)
         target = adapter.port.state.true_pose.copy()

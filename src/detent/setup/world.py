@@ -17,7 +17,7 @@ from detent.local.proxy import Cut, cut_to_tool
 from detent.local.records import history_ticks, make_local, state_size, update_size
 from detent.mechanism import Mechanism
 from detent.servo import places
-from detent.servo.arrays import make_arrays, make_lead
+from detent.servo.arrays import make_arrays
 from detent.servo.columns import ROW
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
@@ -36,7 +36,7 @@ from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
 from detent.setup.device import fill_device, fill_limits, place_device
 from detent.setup.hand import aim, fill_hand
 from detent.setup.joints import with_joint_gains
-from detent.setup.lead import fill_lead
+from detent.setup.lead import lead_for
 from detent.setup.prepared import Prepared, Settings
 from detent.setup.sinking import heavy_tool
 from detent.world.contact import Contact, settled
@@ -123,10 +123,7 @@ class WorldSubject:
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
         adapter = place_device(asked.device, device, start, asked.coupling, 1.0 / rate, notes)
-        lead = make_lead()
-        following = asked.coupling.following()
-        if following is not None:
-            fill_lead(lead, asked.device, following, device, start.mobility, 1.0 / rate, notes)
+        lead = lead_for(asked, device, start.mobility, 1.0 / rate, notes)
         target = adapter.port.state.true_pose.copy()
         aim(target, hand)
         updates, states = self._slots(model, host)
