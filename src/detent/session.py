@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
 from detent.setup.prepared import Prepared, batches, raise_fault
+from detent.setup.restore import restored
 from detent.setup.subject import Subject
 from detent.setup.subjects import make_subject
 from detent.setup.warmup import warm
@@ -105,6 +106,14 @@ class Session:
         self.sleep = flag("sleep", sleep)
         combinations.check_local(local, engine, pace, self.contact, self.frozen)
 
+    @classmethod
+    def of_trace(cls, trace: Trace, changes: Sequence[str] = ()) -> Session:
+        """The session that made a trace, or one with other settings: ``["contact.mode=penalty"]``.
+
+        With `hands.Playback.from_trace` as its hand it makes the same run again, to the bit.
+        """
+        return cls(**restored(trace.meta, changes))
+
     @property
     def world(self) -> World:
         """What can be touched, or the scene in which a mechanism is drawn."""
@@ -143,7 +152,7 @@ class Session:
                 raise_fault(ready.servo, parts[-1])
         finally:
             if writer is not None:
-                writer.close()
+                writer.close({"notes": ready.said()})
         meta["notes"] = ready.said()
         meta["notes"] += engine.said() if engine is not None else []
         return Trace(np.concatenate(parts), meta)
@@ -169,7 +178,7 @@ class Session:
         cost = self.tick_cost(hand, rate)
         host = None if self.local is None else self.host_engine()
         bodies = None if self.subject.cut is None else self.subject.cut.bodies
-        writer = None
+        writer = live = None
         try:
             ready = self.prepare(hand, rate, ring=max(4096, int(rate)), host=host)
             writer = self._writer(record, self.describe(hand, rate, ready.notes))
@@ -187,7 +196,8 @@ class Session:
             if host is not None:
                 host.stop()
             if writer is not None:
-                writer.close()
+                said = {} if live is None else {"notes": live.notes(), "changed": live.changed}
+                writer.close(said)
         raise_fault(ready.servo, self.subject.kept(live.recent()))
         if live.sink_error is not None:
             stopped = f"recording to {record} stopped: {live.sink_error}"
