@@ -25,6 +25,7 @@ from detent.mechanism import Mechanism
 from detent.record.trace import KeptWriter, Trace
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Live
+from detent.servo.watching import Passivity
 from detent.setup.combinations import check_device, check_integrator, check_local, suited
 from detent.setup.constants import CHUNK
 from detent.setup.contact import check_material
@@ -32,6 +33,7 @@ from detent.setup.cost import tick_cost
 from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
+from detent.setup.passivity import default_passivity
 from detent.setup.prepared import Prepared, advance, raise_fault
 from detent.setup.subject import Subject
 from detent.setup.subjects import make_subject
@@ -67,6 +69,8 @@ class Session:
         pace: when the engine looks and when its updates arrive, in lockstep.
         sleep: let bodies that rest, and that nothing moving touches, sleep until something
             reaches them (docs/architecture.md says within what tolerance); False = never.
+        passivity: who watches that no energy comes out that nobody put in (docs/passivity.md); on
+            by default for a device of a data sheet, off for an ideal one.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
         sleep: bool = True,
+        passivity: Passivity | None = None,
     ) -> None:
         self.subject: Subject = make_subject(
             frozen, world=world, contact=contact, coupling=coupling, device=device,
@@ -108,6 +113,8 @@ class Session:
         self.local, self.engine, self.pace = local, engine, pace or Pace()
         instance("sleep", sleep, bool, "True or False")
         self.sleep = sleep
+        instance("passivity", passivity, Passivity | None, "a Passivity")
+        self.passivity = passivity or default_passivity(self.device)
         check_local(local, engine, self.contact, self.frozen)
 
     @property
@@ -214,7 +221,7 @@ class Session:
         """The same session with the hand at a link, where a live one stopped, with its changes."""
         other = copy.copy(self)
         other.subject = self.subject.holding(held, *live.configuration())
-        contact, other.coupling, other.force_path, _ = live.settings
+        contact, other.coupling, other.force_path, _, other.passivity = live.settings
         other.contact = contact or self.contact
         return other
 
