@@ -17,6 +17,7 @@ from detent.kernels.struct import Struct
 from detent.local.records import Local
 from detent.servo.guarded import Guarded
 from detent.servo.loop.exchange import Slot
+from detent.servo.observed import Observed
 from detent.servo.world.slumber import Sleep
 
 # Places of `Scene.features`.
@@ -271,6 +272,7 @@ class Device(Struct):
     filtered: np.ndarray  # (6,)
     altered: np.ndarray  # (1,) 1 = the force path changed it
     guard: Guarded
+    observed: Observed
 
 
 class Lead(Struct):
