@@ -9,7 +9,6 @@ import numpy as np
 
 from detent import Contact, LocalModel, Pace, Session, World
 from detent.hands import Guided
-from detent.local.records import TIME
 from detent.session import advance
 from lab import PLANAR, scene
 
@@ -47,7 +46,7 @@ def prism(rng: np.random.Generator, corners: int) -> str:
     angles = np.sort(rng.uniform(0.0, 2.0 * np.pi, 1)) + 2.0 * np.pi * np.arange(corners) / corners
     sides = np.stack([np.cos(angles), np.sin(angles)], axis=1) * RADIUS
     if corners == 2:  # a sliver: two edges, a millimetre thick
-        sides = np.concatenate([sides, sides + [0.0, 0.001]])
+        sides = np.concatenate([sides, sides + np.array([0.0, 0.001])])
     points = [(*side, z) for side in sides for z in (-0.01, 0.01)]
     return mesh(np.array(points))
 

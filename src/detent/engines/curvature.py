@@ -1,12 +1,13 @@
 """How the two surfaces of a contact bend, so that a tool slides along them between updates.
 
 A constraint is a plane unless this file knows better. Balls and capsules of the tool touch with a
-bulge about a centre; balls, rods, edges and corners of the other are gone round. A face of the
-tool's box on a corner or an edge turns with the tool.
+bulge about a centre; balls, rods, edges and corners of the other are gone round by what is pointed
+there. A face of the tool on something curved turns with the tool.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 import mujoco
@@ -14,18 +15,21 @@ import numpy as np
 
 from detent.local.records import BALL, FACE, PLANE, ROD
 
-_SPHERE, _CAPSULE, _CYLINDER, _BOX = (
+_SPHERE, _CAPSULE, _CYLINDER, _BOX, _MESH = (
     int(kind)
     for kind in (
         mujoco.mjtGeom.mjGEOM_SPHERE,
         mujoco.mjtGeom.mjGEOM_CAPSULE,
         mujoco.mjtGeom.mjGEOM_CYLINDER,
         mujoco.mjtGeom.mjGEOM_BOX,
+        mujoco.mjtGeom.mjGEOM_MESH,
     )
 )
 ON = 1e-5  # [m] a point this near to a face is on it
 ACROSS = 0.02  # [-] a normal this nearly across the axis of a cylinder is that of its side
+PARALLEL = 0.9999  # [-] cosine of an edge along a rod
 NO_AXIS = np.zeros(3)
+SIGNS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 class Bend(NamedTuple):
@@ -37,34 +41,58 @@ class Bend(NamedTuple):
     axis: np.ndarray
 
 
-FLAT = Bend(0.0, PLANE, 0.0, NO_AXIS)
-
-
 def bend(
     model: mujoco.MjModel,
     data: mujoco.MjData,
     geoms: tuple[int, int],
     place: np.ndarray,
     normal: np.ndarray,
-    separation: float,
 ) -> Bend:
     """Of a contact of a geom of the tool, the first, with another at *place*."""
     tool, other = geoms
-    kind = int(model.geom_type[tool])
-    if kind in (_SPHERE, _CAPSULE):
-        return Bend(float(model.geom_size[tool, 0]), *around(model, data, other, place))
-    if kind == _CYLINDER:
-        across = abs(float(data.geom_xmat[tool].reshape(3, 3)[:, 2] @ normal)) < ACROSS
-        return FLAT._replace(bulge=float(model.geom_size[tool, 0])) if across else FLAT
-    if kind != _BOX:
-        return FLAT
-    faces = faces_at(model, data, tool, place + separation * normal)
+    bulge, pointed, along = tip(model, data, tool, normal)
     curve, radius, axis = around(model, data, other, place)
-    if curve == PLANE:
-        return FLAT
-    if len(faces) == 3:
-        return Bend(0.0, curve, radius, axis)
-    return Bend(0.0, FACE, 0.0, NO_AXIS) if len(faces) == 1 else FLAT
+    if curve == PLANE or pointed:
+        return Bend(bulge, curve, radius, axis)
+    if curve == ROD and along is not None and abs(float(along @ axis)) > PARALLEL:
+        return Bend(bulge, curve, radius, axis)
+    return Bend(bulge, FACE, 0.0, NO_AXIS)
+
+
+def tip(
+    model: mujoco.MjModel, data: mujoco.MjData, geom: int, normal: np.ndarray
+) -> tuple[float, bool, np.ndarray | None]:
+    """What of the tool touches: its bulge [m], whether it is a point, and the way of an edge."""
+    kind, turn = int(model.geom_type[geom]), data.geom_xmat[geom].reshape(3, 3)
+    size = float(model.geom_size[geom, 0])
+    if kind == _SPHERE:
+        return size, True, None
+    if kind in (_CAPSULE, _CYLINDER):
+        across = abs(float(turn[:, 2] @ normal)) < ACROSS
+        return (size if across or kind == _CAPSULE else 0.0), not across, turn[:, 2]
+    corners = corners_of(model, geom)
+    if len(corners) == 0:
+        return 0.0, False, None
+    heights = corners @ (turn.T @ normal)
+    lowest = corners[heights < heights.min() + ON]
+    way = lowest[-1] - lowest[0]
+    long = float(np.linalg.norm(way))
+    if long < ON:
+        return 0.0, True, None
+    flat = np.linalg.norm(np.cross(lowest - lowest[0], way / long), axis=1).max() > ON
+    return 0.0, False, None if flat else turn @ (way / long)
+
+
+def corners_of(model: mujoco.MjModel, geom: int) -> np.ndarray:
+    """(n, 3) Vertices of a box or a mesh, in its own frame."""
+    kind = int(model.geom_type[geom])
+    if kind == _BOX:
+        return np.array(SIGNS * model.geom_size[geom])
+    if kind != _MESH:
+        return np.zeros((0, 3))
+    mesh = int(model.geom_dataid[geom])
+    first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+    return np.array(model.mesh_vert[first : first + count], float)
 
 
 def around(

@@ -37,6 +37,8 @@ class Mirror:
         self._own_gaps = model.geom_gap.copy(), model.pair_gap.copy()
         model.geom_gap[tool] = np.maximum(model.geom_gap[tool], reach)
         model.pair_gap[:] = np.maximum(model.pair_gap, reach)
+        bodies = model.geom_bodyid[tool]  # MuJoCo looks at bodies first, and this far
+        model.body_margin[bodies] = np.maximum(model.body_margin[bodies], reach)
         self.data = mujoco.MjData(model)
         self.data.qpos[:], self.data.qvel[:] = task.world.qpos, task.world.qvel
         self.data.ctrl[:], self.data.act[:] = task.world.ctrl, task.world.act
@@ -235,7 +237,7 @@ class Mirror:
         place = rows.point[r] - 0.5 * s * normal
         geoms = int(rows.geom[r, side]), int(rows.geom[r, 1 - side])
         link, other = (int(model.geom_bodyid[geom]) for geom in geoms)
-        curved = bend(model, self.data, geoms, place, normal, s)
+        curved = bend(model, self.data, geoms, place, normal)
         velocity, tree, drift, give = self.behind(other, place, normal)
         given = (getattr(rows, name)[r] for name in PROPERTIES)
         own = (

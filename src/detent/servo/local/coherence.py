@@ -12,11 +12,12 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.local import depth_energy
-from detent.local.records import LOADED, RESETS, Local
+from detent.local.records import HEALED, LOADED, RESETS, Local
 from detent.servo.constants import STILL
 from detent.servo.local.separation import spring_of
 
 NONE, UNSOUND = -1, -2
+OPPOSITE = -0.1  # [-] cosine of normals beyond which two faces look at each other
 
 
 @kernel
@@ -105,12 +106,12 @@ def match_update(
 
 
 @kernel
-def patch_depth(lo: Local, new: np.ndarray, i: int, before: int, cosine: float) -> float:
-    """How deep the pair of constraint i was pressed before, on the side of its normal [m]."""
+def patch_depth(lo: Local, new: np.ndarray, i: int, before: int) -> float:
+    """How deep the pair of constraint i was pressed before, unless from the other side [m]."""
     old, depth = lo.before, 0.0
     for j in range(before):
         s = old["separation"][j]
-        if s < -depth and same_pair(old, j, new, i) and along(old, j, new, i) >= cosine:
+        if s < -depth and same_pair(old, j, new, i) and along(old, j, new, i) > OPPOSITE:
             depth = -s
     return depth
 
@@ -122,8 +123,9 @@ def settle_pairs(lo: Local, before: int, p: np.ndarray) -> None:
     .. math:: \textstyle\sum_i \tfrac12 K_i s_i^2 \Big|_{after}
               \le \sum_j \tfrac12 K_j s_j^2 \Big|_{before}
 
-    A constraint that took the place of another is as deep as that was; where there are more of
-    them than before, new ones begin less deep. What the sum lost is heat of the pair.
+    A constraint that took the place of another is as deep as that was. Where there are more of
+    them than before, heat of the pair pays for the new ones, or they begin less deep. What the sum
+    lost is heat of the pair, which all of its constraints share.
     """
     lo.times[LOADED] = 0.0
     for i in range(lo.number[0]):
@@ -162,18 +164,25 @@ def settle_pair(lo: Local, first: int, before: int, p: np.ndarray) -> None:
             stiffness, s = spring_of(old, j, p), old["separation"][j]
             had += depth_energy(stiffness, s)
             force += stiffness * max(-s, 0.0)
-            heat += old["heat"][j] if lo.taken[j] == 0 else 0.0
-    kept, added = 0.0, 0.0
+            heat += old["heat"][j]
+    kept, added, members = 0.0, 0.0, 0
     for i in range(first, lo.number[0]):
         if same_pair(held, i, held, first):
             energy = depth_energy(spring_of(held, i, p), held["separation"][i])
+            members += 1
             if held["grown"][i] != 0:
                 added += energy
             else:
                 kept += energy
-    share = math.sqrt(min(max(had - kept, 0.0) / added, 1.0)) if added > 0.0 else 1.0
-    held["heat"][first] += heat + had - kept - share * share * added
-    lo.times[LOADED] += kept + share * share * added - had
+    spare = had - kept
+    most = max(spare + (max(heat, 0.0) if p["local_heal"][0] > 0.0 else 0.0), 0.0)
+    share = math.sqrt(min(most / added, 1.0)) if added > 0.0 else 1.0
+    added *= share * share
+    lo.times[LOADED] += min(added - spare, 0.0)
+    lo.times[HEALED] += max(added - spare, 0.0)
+    for i in range(first, lo.number[0]):
+        if same_pair(held, i, held, first):
+            held["heat"][i] = (heat + spare - added) / members
     if force > 0.0:
         lo.counts[RESETS] += int(lift_grown(lo, first, share, p) < 0.5 * force)
 

@@ -173,13 +173,12 @@ def place_constraint(
 
 @kernel
 def keep_memory(lo: Local, r: int, known: int) -> None:
-    """What a constraint remembers of itself: bonds of friction, the past of its wall, its heat."""
+    """What a constraint remembers of itself: bonds of friction, and the past of its wall."""
     held, old = lo.held, lo.before
-    held["force"][r], held["heat"][r], held["grown"][r] = 0.0, 0.0, 1
+    held["force"][r], held["grown"][r] = 0.0, 1
     for k in range(held["memory"].shape[1]):
         held["memory"][r, k] = old["memory"][known, k] if known != NONE else 0.0
     if known != NONE:
-        held["heat"][r] = old["heat"][known]
         held["grown"][r] = int(held["weight"][r] > old["weight"][known])
 
 
@@ -230,17 +229,16 @@ def look_back(sc: Scene, lo: Local) -> None:
 
 
 @kernel
-def match_sound(sc: Scene, lo: Local, new: np.ndarray, count: int, p: np.ndarray) -> float:
-    """lo.match ← what of an update is known; returns the cosine within which normals are one."""
-    cosine = math.cos(p["local_angle"][0])
+def match_sound(sc: Scene, lo: Local, new: np.ndarray, count: int, p: np.ndarray) -> None:
+    """lo.match ← what of an update is known."""
     for i in range(count):
         lo.match[i] = NONE
         if not is_sound(new, i, sc.xpos.shape[0]):
             lo.match[i] = UNSOUND
             lo.counts[REJECTED] += 1
     elapsed = max(lo.head[TIME] - lo.times[NEWEST], lo.times[MEAN_PERIOD])
+    cosine = math.cos(p["local_angle"][0])
     match_update(lo, new, count, elapsed * p["local_speed"][0], cosine, elapsed)
-    return cosine
 
 
 @kernel
@@ -262,14 +260,14 @@ def merge_update(
     lo.counts[LOST] = int(head[DROPPED])
     look_back(sc, lo)
     count = min(int(head[COUNT]), MOST_CONSTRAINTS)
-    cosine = match_sound(sc, lo, new, count, p)
+    match_sound(sc, lo, new, count, p)
     note_period(lo)
     free_tracks(lo)
     age = max(round((now - head[TIME]) / p["step"][0]), 0)
     before, kept = lo.number[0], 0
     for i in range(count):
         if lo.match[i] != UNSOUND:
-            patch = patch_depth(lo, new, i, before, cosine) if lo.match[i] == NONE else 0.0
+            patch = patch_depth(lo, new, i, before) if lo.match[i] == NONE else 0.0
             place_constraint(sc, lo, new, i, kept, patch, p, tick, age)
             kept += 1
     lo.number[0] = kept

@@ -92,7 +92,6 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
 def gather_constraints(sc: Scene, lo: Local, rows: Rows, p: np.ndarray) -> None:
     """The constraints that are touched, as rows."""
     r, trust = 0, lo.times[TRUST]
-    lo.times[HEALED] = 0.0
     rows.trust[0] = trust
     returns = trust < 1.0 and lo.times[AGE] <= p["local_age"][0]
     for i in range(lo.number[0]):
@@ -147,7 +146,7 @@ def merge(s: Servo) -> None:
     lo, tick = s.local, s.clock.counts[TICKS]
     clock = tick + s.clock.counts[SKIPS]
     update_physics(s)
-    lo.counts[FRESH], lo.times[LOADED] = 0, 0.0
+    lo.counts[FRESH], lo.times[LOADED], lo.times[HEALED] = 0, 0.0, 0.0
     if take(s.updates):
         mine = s.updates.reader[0]
         head, new = lo.heads[mine], lo.incomings[mine]
