@@ -81,7 +81,7 @@ PARAMETERS = np.dtype(
         ("local_literal", "i8"),  # contact points of the proxy as it is at the update (TH 6.1)
         ("local_recovery", "f8"),  # [s] of constraint interpolation, 0 = deformation (M26)
         ("local_speed", "f8"),  # [m/s] v_max of coherence (TH 6.13)
-        ("local_turning", "f8"),  # [rad/s] ω_max
+        ("local_heal", "f8"),  # [m/s] at which deformation is taken back, 0 = not while pressed
         ("local_angle", "f8"),  # [rad] θ_max
         ("local_age", "f8"),  # [s] after which an update is not trusted
         ("local_decay", "f8"),  # [s] in which its forces then vanish

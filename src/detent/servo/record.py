@@ -12,7 +12,7 @@ from detent.kernels.inertia import kinetic_energy
 from detent.kernels.jit import kernel
 from detent.kernels.mechanics import Mechanics
 from detent.kernels.vectors import dot, largest
-from detent.local.records import ACTIVE, AGE, LOADED, LOST, SEQUENCE, TRUST, Local
+from detent.local.records import ACTIVE, AGE, HEALED, LOADED, LOST, RESETS, SEQUENCE, TRUST, Local
 from detent.servo.constants import TOUCH
 from detent.servo.contact.groups import row_group
 from detent.servo.mechanism import constraint_wrench
@@ -133,7 +133,8 @@ def record_local(lo: Local, row: np.ndarray) -> None:
     row["local"][0] = lo.number[0]
     row["dropped"][0] += lo.counts[LOST]
     row["age"][0], row["trust"][0] = lo.times[AGE], lo.times[TRUST]
-    row["update_energy"][0] = lo.times[LOADED]
+    row["update_energy"][0], row["healed"][0] = lo.times[LOADED], lo.times[HEALED]
+    row["resets"][0] = lo.counts[RESETS]
     row["update_step"][0, 0], row["update_step"][0, 1] = lo.step[0], lo.step[1]
     row["deformation"][0] = 0.0
     for i in range(lo.number[0]):
