@@ -200,8 +200,7 @@ def play(
 ) -> None:
     """Feel a world live, in the browser; the pointer is the hand.
 
-    The page is for this machine: open the whole address that is printed, with its key. The
-    first page that is open holds the tool, others look on.
+    Open the whole printed address on this machine: the first page holds the tool, others look on.
     """
     from detent.app.workbench import play as start
     from detent.session import Session
