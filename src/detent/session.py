@@ -156,7 +156,7 @@ class Session:
         meta["notes"] = ready.said()
         if engine is not None and engine.trouble:
             meta["notes"].append(f"the engine said: {engine.trouble}")
-        return Trace(np.concatenate(parts), meta)
+        return Trace(parts[0] if len(parts) == 1 else np.concatenate(parts), meta)
 
     @contextmanager
     def live(
