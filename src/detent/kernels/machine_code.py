@@ -54,6 +54,7 @@ def find_code(function: Any, kinds: tuple[Any, ...]) -> Code:
     found = _load(path) if alone else None
     if found is None:
         result = function.entry(kinds)
+        _LIBRARIES.append(result.library)
         found = _located(result.library, result.fndesc)
         if alone:
             _keep(path, result)
