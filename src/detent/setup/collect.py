@@ -50,4 +50,4 @@ def collect(
     finally:
         if writer is not None:
             writer.close({"notes": ready.said()})
-    return np.concatenate(parts)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
