@@ -48,6 +48,7 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "world", "mechanism", "local", "coupling", "devices", "hands", "servo"),
         *("record", "collision", "session"),
     },
+    "envs": {"errors", "checks", "hands", "session", "setup"},
     # Experiments use the public API, and records of it.
     "experiments": {
         *("errors", "checks", "world", "mechanism", "local", "coupling", "devices", "hands"),

@@ -38,7 +38,7 @@ CLASSES: dict[str, dict[str, type]] = {
         kind.__name__: kind
         for kind in (
             *(devices.Inertial, devices.Desktop, devices.AdmittanceDisplay),
-            *(LightDisplay, Preset),
+            *(LightDisplay, Preset, devices.Pantograph),
         )
     },
     "force_path": {"ForcePath": ForcePath},
