@@ -52,6 +52,10 @@ Set = Annotated[
     typer.Option("--set", metavar="K=V", help="Set a parameter; `detent list NAME` shows them."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+CheckedDevice = Annotated[
+    str | None,
+    typer.Option("--device", help="Also how stiff the world is on it, and what it can hold."),
+]
 
 
 def leave(number: int, frame: FrameType | None) -> None:
@@ -275,6 +279,7 @@ def check(
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
     release: Release = None,
+    device: CheckedDevice = None,
     as_json: Json = False,
 ) -> None:
     """Say what Detent sees in a scene, and what is wrong with it."""
@@ -294,6 +299,8 @@ def check(
         err.print(f"no tool is named: as if {escape(error.names[0])} were held", highlight=False)
     found = inspect_world(world)
     found |= try_ticks(world, as_json)
+    if device is not None:
+        found |= {"felt_stiffness": device_limits(world, device)}
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -307,6 +314,17 @@ def check(
         out.print(f"[yellow]![/] {escape(warning)}", highlight=False)
     if not found["warnings"]:
         out.print("[green]nothing is wrong with it[/]")
+
+
+def device_limits(world: Any, name: str) -> list[str]:
+    """The stiffness that is felt of a world on a device, and what that can hold."""
+    from detent.cli.devices import chosen_device
+    from detent.session import Session
+    from detent.setup.limits import asked_of_device
+
+    session = Session(world, device=chosen_device(name))
+    servo = session.subject.allocate(session, None, session.rate, 1, None).servo
+    return [str(one) for one in asked_of_device(servo.device, servo.parameters)]
 
 
 def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:

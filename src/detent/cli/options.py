@@ -62,3 +62,12 @@ DeviceName = Annotated[
         "A desktop device with limits unless given.",
     ),
 ]
+PassivityName = Annotated[
+    str | None,
+    typer.Option(
+        "--passivity",
+        metavar="LAW",
+        help="Who watches over energy that nobody put in: damper, reference, tank, observe or off; "
+        "damper for a device of a data sheet, off for others, unless given.",
+    ),
+]
