@@ -24,7 +24,7 @@ ENERGY_STEP = 0.05  # [-] by which velocities of a loop are scaled in a tick at 
 VANISHING = 0.05  # [-] a closure's row this much shorter than the longest is corrected by half
 COME_BACK = 0.05, 0.5  # [m/s, rad/s] at which what starts inside another, or beyond a limit, does
 BACK_WITHIN = 0.8  # [s] at most
-LAG = 0.01  # [s] of that way: what is further behind is held back by something
+LAG = 0.03  # [s] of that way: a limit follows 0.02 behind, what is further behind is held back
 STARTS_INSIDE = 0.02, 0.02  # [m, rad] deeper than a soft contact rests: it is brought back so
 
 # [rad] in a step, of a hinge that may come to gimbal lock: Coriolis terms are explicit, and
@@ -33,6 +33,11 @@ MOST_TURN = 0.1
 GIMBAL_SWEEPS = 3  # slowing one hinge may hasten its neighbour
 LEAST_MOBILITY = 0.01  # of the largest: constrained directions get a finite inertia by it
 STOPPING = 4.0  # steps within which friction may stop a joint, with its descendants free
+HELD_SWEEPS = 8  # over contacts that stick, which begin with the forces of the last tick
+ON_THE_EDGE = 1e-6  # [-] of the squared cone: what is as near to it slides
+BACK_TO_BOND = 0.1  # [-] of the strain of what sticks, that is taken back in a step
+STICK_TURN = 1e-4  # [rad] by which a contact that resists turning gives before it slips
+SLOW_TURN = 1e-3  # [rad/s] at which it holds again
 STICK_HINGE, STICK_SLIDE = 1e-4, 1e-5  # [rad, m] by which dry friction gives before it slips
 FEW_PAIRS = 64  # of geoms of two bodies, which are tested one by one
 RIGID_GAP = 0.005  # [m] how near a contact must be for rigid time stepping to see it coming

@@ -31,6 +31,7 @@ PARAMETERS = np.dtype(
         ("wall_blocks", "i8"),  # of the hysteretic wall
         ("wall_breakaway", "f8"),  # [N] of its first block
         ("friction", "i8"),  # law
+        ("friction_scene", "i8"),  # coefficients are those of the scene, times the next two
         ("friction_static", "f8"),  # [-] μ_s
         ("friction_kinetic", "f8"),  # [-] μ_k
         ("friction_breakaway", "f8"),  # [m] z₀

@@ -11,8 +11,8 @@ READ, MERGE, SENSE, APPROACH, REACT, SMOOTH, REACH, LIMIT, RING = range(9)
 COMMAND, PASSIVE, GUARD, RECORD, WRITE, MOVE, TALLY, REPORT = range(9, 17)
 
 # What those call within themselves.
-CLOSE, LEAD, WEIGH, RUB, COLLIDE, PROJECT, STEP = range(17, 24)  # of a world
-SETTLE, ACT, ADVANCE = range(24, 27)  # of a mechanism
+CLOSE, LEAD, WEIGH, RUB, TURN, COLLIDE, PROJECT, STEP = range(17, 25)  # of a world
+SETTLE, ACT, ADVANCE = range(25, 28)  # of a mechanism
 
-TICK = 27  # what the loop calls
-PLACES = 28
+TICK = 28  # what the loop calls
+PLACES = 29

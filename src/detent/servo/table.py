@@ -19,6 +19,7 @@ from detent.servo.contact.impulses import resolve_hits, resolve_sliding_hits
 from detent.servo.contact.react import react
 from detent.servo.contact.rigid import project_rigid, project_rubbing, step_rigid
 from detent.servo.contact.rub import rub
+from detent.servo.contact.turn import turn
 from detent.servo.guard import guard, guard_mechanism
 from detent.servo.hand.approach import approach
 from detent.servo.hand.command import command_wrench
@@ -42,7 +43,14 @@ from detent.servo.mechanism import (
 from detent.servo.parameters import GOD_OBJECT, PULLED, RIGID, SCALE
 from detent.servo.passivity import keep_display_passive, keep_passive, tally
 from detent.servo.record import record, record_mechanism
-from detent.servo.structs import ACTUATORS, FREE_BODY, NEVER_SINGULAR, MechanismServo, Servo
+from detent.servo.structs import (
+    ACTUATORS,
+    FREE_BODY,
+    NEVER_SINGULAR,
+    TURNING,
+    MechanismServo,
+    Servo,
+)
 from detent.servo.tick import tick, tick_mechanism
 from detent.servo.world.close import close
 from detent.servo.world.move import move
@@ -89,6 +97,10 @@ def _rubs(servo: Servo) -> bool:
     return bool(servo.parameters["friction"][0]) and not _rigid(servo)
 
 
+def _turns(servo: Servo) -> bool:
+    return bool(servo.parameters["friction"][0] and servo.scene.features[TURNING])
+
+
 def _limits(servo: Servo) -> bool:
     return bool(servo.parameters["strategy"][0] >= SCALE)
 
@@ -128,6 +140,7 @@ WORLD = (
     Stage(places.WEIGH, weigh_linkage, Servo, always),
     Stage(places.REACT, react, Servo, always),
     Stage(places.RUB, rub, Servo, _rubs),
+    Stage(places.TURN, turn, Servo, _turns),
     Stage(places.COLLIDE, resolve_sliding_hits, Servo, _where("friction_impacts")),
     Stage(places.COLLIDE, resolve_hits, Servo, always),
     Stage(places.PROJECT, project_rubbing, Servo, _rubs_and_projects),

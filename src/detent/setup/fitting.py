@@ -9,7 +9,8 @@ from detent.local.model import LocalModel
 from detent.setup.combinations import suited
 from detent.setup.sheets import sheet_of
 from detent.setup.subject import Subject
-from detent.world.contact import Contact
+from detent.world.contact import Contact, settled
+from detent.world.weight import USUAL
 from detent.world.world import World
 
 
@@ -41,7 +42,7 @@ def fitting_coupling(
         return spring
     god = UnilateralCoupler(stiffness=stiffness, damping=damping)
     try:
-        suited(contact or Contact(), god)
+        suited(settled(contact or Contact(), USUAL, subject.world.friction), god)
     except ParameterError:  # friction, walls, penalty contact
         return spring
     return god

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +68,7 @@ class Prepared:
             contact = settings.contact
             if not isinstance(contact, Contact):
                 raise ParameterError("contact", contact, "a Contact")
-            contact = settled(contact, now.contact.gains)
+            contact = settled(contact, now.contact.gains, now.contact.rubbing)
             settings = settings._replace(contact=contact)
             fill_contact(out, suited(contact, now.coupling))
             fill_limits(out, contact, self.device)
@@ -116,6 +117,18 @@ class Prepared:
     def said(self) -> list[str]:
         """What the start and the run so far have to say."""
         return self.notes + self._changes + run_notes(self.servo, self.model, self.data, self.rate)
+
+
+def batches(
+    ready: Prepared, hand: Hand | None, ticks: int, engine: Lockstep | None = None
+) -> Iterator[np.ndarray]:
+    """Tick in lockstep; the raw rows of a part at a time, which the next part overwrites."""
+    done = 0
+    while done < ticks:
+        batch = advance(ready, hand, done, min(len(ready.servo.ring), ticks - done), engine)
+        ready.servo.written[0] = 0
+        done += batch
+        yield ready.servo.ring[:batch]
 
 
 def advance(

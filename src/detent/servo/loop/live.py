@@ -30,7 +30,7 @@ FIXED = (
     *("step", "integrator", "frozen", "contact_mode", "strategy", "shaping"),
     *("device_force", "device_position", "tool", "hand_on_tool", "leads"),
     *("local_moving", "local_inertia", "local_literal"),
-    *("singular", "friction", "friction_impacts", "wall", "wall_blocks"),
+    *("singular", "friction", "friction_scene", "friction_impacts", "wall", "wall_blocks"),
 )
 UNBOUNDED = ("slew", "cap", "limit", "local_slew", "passive_bound")
 SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
@@ -117,6 +117,7 @@ class Live:
         self._lock = threading.Lock()  # between readers of the page and of the status line
         self._drained = 0
         self.sink_error: Exception | None = None  # what stopped the recording, if anything
+        self.changed: list[float] = []  # [s] when a person changed more than the hand
         self._lost = 0
         self._chunks: deque[np.ndarray] = deque()
         self._view = np.zeros(servo.views.buffers.shape[1], np.uint8)
@@ -183,10 +184,13 @@ class Live:
         """
         given = (contact, coupling, force_path, hand, passivity)
         with self._changing:
+            old_settings = self.settings
             pairs = zip(given, self.settings, strict=True)
             new = Settings(*(old if value is None else value for value, old in pairs))  # type: ignore[arg-type]
             self._send(self._ready.changed(self.parameters, new))
             self._ready.accept()
+            if new[:3] != old_settings[:3]:
+                self.changed.append(float(self._servo.clock.counts[TICKS]) / self.rate)
             if isinstance(hand, Impedance) and hand.target is not None:
                 self.pull(hand.target, hand.target_quaternion)
 
@@ -273,7 +277,9 @@ class Live:
     def notes(self) -> list[str]:
         """Where the step bounds something and from which rate on it would not, and warnings."""
         trouble = "" if self.engine is None else self.engine.status().trouble
-        return self._ready.said() + ([f"the engine said: {trouble}"] if trouble else [])
+        said = self._ready.said() + ([f"the engine said: {trouble}"] if trouble else [])
+        error = self.sink_error
+        return said if error is None else [*said, f"the recording stopped: {error}"]
 
     def _drive(self) -> None:
         try:
