@@ -38,6 +38,7 @@ from detent.cli.common import (
 )
 from detent.cli.devices import app as devices_app
 from detent.cli.listing import list_
+from detent.cli.maps import map_
 from detent.cli.play import play
 from detent.cli.traces import compare, export, replay
 from detent.errors import DetentError, ToolNotNamedError, UnknownNameError
@@ -254,6 +255,7 @@ app.command("list")(list_)
 app.command()(run)
 app.command()(reproduce)
 app.command()(play)
+app.command("map")(map_)
 app.command()(replay)
 app.command()(compare)
 app.command()(export)

@@ -76,10 +76,10 @@ DeviceName = Annotated[
 ]
 PassivityName = Annotated[
     str | None,
-    typer.Option(
-        "--passivity",
-        metavar="LAW",
-        help="Who watches over energy that nobody put in: damper, reference, tank, observe or off; "
-        "damper for a device of a data sheet, off for others, unless given.",
+    option(
+        "LAW",
+        TIE,
+        "Who watches over energy that nobody put in: damper, reference, tank, observe or off. "
+        "Unless given, damper for a device of a data sheet, off for others.",
     ),
 ]

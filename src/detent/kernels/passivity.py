@@ -18,7 +18,7 @@ def held_work(wrench: np.ndarray, travel: np.ndarray) -> float:
 
     .. math:: \int F \, dx = F_{k-1} \cdot (x_k - x_{k-1})
 
-    [Stramigioli05], [Ryu04]; a rotation is the vector of R_k R_{k-1}ᵀ.
+    [Stramigioli02], [Ryu04]; a rotation is the vector of R_k R_{k-1}ᵀ.
     """
     return dot(wrench, travel, 6)
 
@@ -59,7 +59,7 @@ def damper_rate(deficit: float, motion: float, period: float, most: float) -> fl
 
     .. math:: a = \min\left(\frac{-W}{v^T M v \, T}, \frac{a_{max}}{T}\right)
 
-    [HannafordRyu02] bounded; *motion* is vᵀMv, *most* is a_max. What it leaves is still there in
+    [HR02] bounded; *motion* is vᵀMv, *most* is a_max. What it leaves is still there in
     the next tick.
     """
     if deficit >= most * motion:

@@ -73,6 +73,8 @@ def fill_observed(
         observed.delay[:], observed.period[:] = mass.delay, mass.hold
         observed.damping[:], observed.friction[:] = mass.damping, mass.friction
         resolution = float(mass.resolution[0])
+    elif hasattr(struct, "delay"):  # a model whose friction sits in its joints: none is counted
+        observed.delay[:] = struct.delay
     else:
         resolution = _from_sheet(observed, device, step)
     for name in ("damping", "friction"):
