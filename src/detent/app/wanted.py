@@ -66,7 +66,7 @@ def renewed(session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> 
     """
     if session.subject.mechanism is not None:
         return session  # it starts over
-    contact, coupling, force_path, _ = live.settings
+    contact, coupling, force_path, *_ = live.settings
     contact = replace(contact or session.contact, **wanted.contact)
     device = session.device if wanted.device is None else named_device(wanted.device)
     local = session.local
