@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from detent.coupling import Admittance, Coupling, UnilateralCoupler, VirtualCoupler
+from detent.devices.mapped import Mapped
 from detent.devices.preset import Preset
 from detent.devices.protocol import Device
 from detent.errors import ParameterError
@@ -14,7 +15,9 @@ from detent.world.world import World
 
 
 def sheet_of(device: Device | None) -> Preset | None:
-    """The preset that a device is, or that its driver has."""
+    """The preset that a device is, or that its driver has, or what a mapping maps."""
+    if isinstance(device, Mapped):
+        return sheet_of(device.device)
     found = getattr(device, "preset", device)
     return found if isinstance(found, Preset) else None
 
@@ -40,6 +43,8 @@ def fitting_coupling(
     if model.takes_motion:
         return Admittance()
     stiffness, damping = model.gains()
+    if isinstance(device, Mapped):
+        stiffness, damping = device.gains(stiffness, damping)
     spring = VirtualCoupler(stiffness=stiffness, damping=damping)
     tool_mask = subject.start().mask
     inside = bool((model.mask(tool_mask) <= tool_mask).all())
