@@ -130,6 +130,7 @@ class Mapped:
             slew=(own.slew[0] / f, own.slew[1]),
             reach=0.0 if self.clutch is not None or self.rate_zone else own.reach * self.scale,
             speed=(own.speed[0] * self.scale, own.speed[1]),
+            stretch=own.stretch * max(self.scale, 1.0),
         )
 
     def gains(self, stiffness: Sequence[float], damping: Sequence[float]) -> Any:
