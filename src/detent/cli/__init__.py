@@ -39,6 +39,7 @@ from detent.cli.common import (
 from detent.cli.devices import app as devices_app
 from detent.cli.listing import list_
 from detent.cli.play import play
+from detent.cli.traces import compare, export, replay
 from detent.errors import DetentError, ToolNotNamedError, UnknownNameError
 
 app = typer.Typer(
@@ -235,20 +236,10 @@ app.command("list")(list_)
 app.command()(run)
 app.command()(reproduce)
 app.command()(play)
+app.command()(replay)
+app.command()(compare)
+app.command()(export)
 app.add_typer(devices_app, name="devices")
-
-
-@app.command()
-def export(
-    trace: Annotated[Path, typer.Argument(help="A trace file.")],
-    to: Annotated[str, typer.Option("--to", help="csv or parquet.")] = "csv",
-    output: Annotated[Path | None, typer.Option("--output", help="The file to write.")] = None,
-) -> None:
-    """Convert a trace to another format."""
-    from detent.record.export import export_trace
-    from detent.record.trace import Trace
-
-    out.print(f"wrote {export_trace(Trace.load(trace), trace, to, output)}")
 
 
 if __name__ == "__main__":
