@@ -10,6 +10,7 @@ import numpy as np
 
 from detent.checks import instance
 from detent.devices.adapters import Adapter
+from detent.devices.mapped import Mapped
 from detent.devices.protocol import Device as DeviceModel
 from detent.devices.simulated import Mass
 from detent.errors import ParameterError
@@ -99,7 +100,12 @@ def _from_sheet(observed: Observed, device: DeviceModel, step: float) -> float:
             fact = getattr(sheet, prefix + name)
             known = fact is not None and not fact.assumed
             getattr(observed, name)[block] = fact.value if known else 0.0
-    return sheet.get("resolution") or 0.0
+    resolution = sheet.get("resolution") or 0.0
+    if isinstance(device, Mapped):
+        observed.damping[0] /= device.scale * device.factor
+        observed.friction[0] /= device.factor
+        resolution *= device.scale
+    return resolution
 
 
 def fill_sources(
