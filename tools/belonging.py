@@ -218,6 +218,10 @@ EXPLAINED = {
     "servo/contact/joint_limits.py: rows.stiffness[r], rows.damping[r] = -1.0, -1.0"
     " # from the inertia, see respond: 1.0 -> 2.0":
         "Equivalent: any negative number says that `respond` has yet to find the gains.",
+    "kernels/linalg.py: threshold = 0.0: 0.0 -> 1.0":
+        "Equivalent: the first of the pivots sets it.",
+    "kernels/projection.py: worst, found = -tolerance, -1: 1 -> 2":
+        "Equivalent: any negative number says that none is violated.",
     "servo/contact/rub.py: others += 1: 1 -> 2":
         "Equivalent while there is room: every other row is skipped, and presses with nothing.",
 }  # fmt: skip
