@@ -22,6 +22,7 @@ RELATIONS: dict[str, Callable[[float, float], bool]] = {
 BARS: dict[str, tuple[str, float]] = {
     "tick_over_mj_step": ("≤", 1.0),
     "tick_over_bullet_step": ("≤", 0.3),
+    "driver_over_tick": ("≤", 0.05),
     "contact_exponent": ("≤", 1.3),
     "contact_exponent_tail": ("≤", 1.3),
     "friction_over_smooth": ("≤", 1.25),
