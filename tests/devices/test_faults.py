@@ -220,13 +220,24 @@ def test_a_killed_servo_of_a_moteus_pushes_no_more(tmp_path: Path) -> None:
 
 @needs_speed
 @pytest.mark.live
-def test_a_cable_is_pulled_again_and_again(tmp_path: Path) -> None:
-    """Of a driver in a process of its own: lost, and there again when it is opened."""
-    with FAKED["moteus"](tmp_path) as faked:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "moteus",
+        "touch",
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("2diy", "inverse3", "wheel")),
+    ],
+)
+def test_a_cable_is_pulled_again_and_again(name: str, tmp_path: Path) -> None:
+    """Of a driver in a thread or process of its own: lost, and there again when it is opened."""
+    with FAKED[name](tmp_path) as faked:
         one: Any = Tried(faked.driver)
         for _ in range(TIMES):
             one.open()
-            assert one.until(lambda: faked.fake.force() != 0.0, 60.0, one.along(0.1)) is not None
+            assert (
+                one.until(lambda: faked.fake.force() != 0.0, 60.0, one.along(0.1 * one.peak))
+                is not None
+            )
             faked.fake.unplug()
             assert one.until(lambda: not one.state.counts[3] & 1, 60.0) is not None
             one.close()
