@@ -48,10 +48,16 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "world", "mechanism", "local", "coupling", "devices", "hands", "servo"),
         *("record", "collision", "session"),
     },
+    "envs": {"errors", "checks", "hands", "session", "setup"},
     # Experiments use the public API, and records of it.
     "experiments": {
         *("errors", "checks", "world", "mechanism", "local", "coupling", "devices", "hands"),
         *("record", "collision", "session", ROOT),
+    },
+    # Maps are many small experiments.
+    "maps": {
+        *("errors", "checks", "world", "coupling", "devices", "hands", "record", "session"),
+        *("experiments", ROOT),
     },
     "app": {
         *("errors", "checks", "world", "mechanism", "local", "coupling", "devices", "hands"),
@@ -64,7 +70,7 @@ ROOMS: dict[str, set[str]] = {
     "cli": {
         *("errors", "checks", "kernels", "world", "mechanism", "local", "coupling", "devices"),
         *("hands", "servo", "engines", "record", "collision", "setup", "session"),
-        *("experiments", "app", "bench", ROOT),
+        *("experiments", "maps", "app", "bench", ROOT),
     },
     "__main__": {"cli"},
 }
@@ -82,6 +88,7 @@ EXTRAS = {
     "coacd",
     "dask",
     "distributed",
+    "submitit",
     "zenoh",
     "forcedimension_core",
     "pyOpenHaptics",

@@ -159,7 +159,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "kernels/stops.py": MECHANICS,
     "kernels/topology.py": (*tests("kernels/test_mapping"), *TOPOLOGY),
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
-    "servo/contact/columns.py": (*BODIES, *BALLS, *ROWS),
+    "servo/contact/columns.py": (*BALLS, *ROWS, *BODIES),
     "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
     "servo/contact/identity.py": (*tests("world/test_detection"), *RUBBING),

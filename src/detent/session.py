@@ -33,7 +33,7 @@ from detent.setup.cost import tick_cost
 from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
-from detent.setup.passivity import passivity_for
+from detent.setup.passivity import chosen_passivity
 from detent.setup.prepared import Prepared, batches, raise_fault
 from detent.setup.restore import restored
 from detent.setup.subject import Subject
@@ -109,7 +109,7 @@ class Session:
         self.integrator = combinations.check_integrator(integrator)
         self.local, self.engine, self.pace = local, engine, pace or Pace()
         self.sleep = flag("sleep", sleep)
-        self.passivity = passivity_for(passivity, self.device)
+        self.passivity = chosen_passivity(passivity, self.device)
         combinations.check_local(local, engine, pace, self.contact, self.frozen)
 
     @classmethod
@@ -161,7 +161,7 @@ class Session:
                 writer.close({"notes": ready.said()})
         meta["notes"] = ready.said()
         meta["notes"] += engine.said() if engine is not None else []
-        return Trace(np.concatenate(parts), meta)
+        return Trace(parts[0] if len(parts) == 1 else np.concatenate(parts), meta)
 
     @contextmanager
     def live(

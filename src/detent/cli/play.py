@@ -27,6 +27,7 @@ from detent.errors import ParameterError, UnknownNameError
 if TYPE_CHECKING:
     from detent.coupling import Coupling
     from detent.local import LocalModel, Pace
+    from detent.servo.watching import Passivity
     from detent.world.friction import Friction
     from detent.world.wall import Wall
 
@@ -59,7 +60,7 @@ def is_mechanism(name: str) -> bool:
     return PLAYED.get(name, name) in MECHANISMS
 
 
-def mechanism_session(name: str, device: str | None) -> Any:
+def mechanism_session(name: str, device: str | None, passivity: Passivity | None = None) -> Any:
     """A session with a built-in mechanism, or None if there is none of that name."""
     from detent.experiments.paradigms import LIGHT, spring
     from detent.mechanism.library import builtin
@@ -70,8 +71,8 @@ def mechanism_session(name: str, device: str | None) -> Any:
     kind = choose_device(device)
     name = PLAYED.get(name, name)
     if kind == "impedance":
-        return Session(builtin(name), device=LIGHT, coupling=spring(2000.0))
-    return Session(builtin(name))
+        return Session(builtin(name), device=LIGHT, coupling=spring(2000.0), passivity=passivity)
+    return Session(builtin(name), passivity=passivity)
 
 
 def parse_friction(text: str | None, law: str | None) -> Friction | None:
@@ -197,6 +198,7 @@ def play(
     seconds: o.Seconds = None,
     record: o.Record = None,
     device: o.DeviceName = None,
+    passivity: o.PassivityName = None,
 ) -> None:
     """Feel a world live, in the browser; the pointer is the hand.
 
@@ -204,6 +206,7 @@ def play(
     first page that is open holds the tool, others look on.
     """
     from detent.app.workbench import play as start
+    from detent.servo.watching import Passivity
     from detent.session import Session
     from detent.world.contact import Contact
 
@@ -213,7 +216,8 @@ def play(
     )  # fmt: skip
     refuse_unfit(context, world, local)
     near, pace = local_model(constraints, engine_rate) if local else (None, None)
-    session = mechanism_session(world, device)
+    kept = None if passivity is None else Passivity(passivity)
+    session = mechanism_session(world, device, kept)
     if session is None:
         refuse_unknown(world)
         opened = open_world(
@@ -223,6 +227,8 @@ def play(
         )  # fmt: skip
         tie = choose_coupling(coupling, device)
         held_by = None if device == "display" else chosen_device(device)
-        session = Session(opened, contact, tie, held_by, local=near, engine=engine, pace=pace)
+        session = Session(
+            opened, contact, tie, held_by, local=near, engine=engine, pace=pace, passivity=kept
+        )
         compile_first()
     start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)

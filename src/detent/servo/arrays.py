@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import mujoco
@@ -30,7 +31,7 @@ class Block:
     def array(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
         """The next array of the block, aligned to a cache line."""
         kind = np.dtype(dtype)
-        count = int(np.prod(shape))
+        count = shape if isinstance(shape, int) else math.prod(shape)
         start = -(-self._used // 64) * 64
         end = start + count * kind.itemsize
         if end > self._memory.size:

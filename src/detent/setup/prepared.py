@@ -92,6 +92,11 @@ class Prepared:
         self._offered = settings, notes
         return out
 
+    @property
+    def real(self) -> bool:
+        """Whether there is a device outside of this process."""
+        return self.adapter.begin is not None
+
     def accept(self) -> None:
         """What was last offered is in force."""
         self.settings, self._changes = self._offered
