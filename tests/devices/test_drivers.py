@@ -24,12 +24,13 @@ from faking import (
     OPENED,
     SLOW,
     TRIPS,
+    WALL,
     WATCHDOG,
     Faked,
     Library,
 )
 
-from detent import Session, World
+from detent import Session
 from detent.devices import SHEETS
 from detent.devices.drivers import DRIVERS, drivable, find_driver, real
 from detent.devices.drivers.contract import Tried, check_driver
@@ -48,11 +49,6 @@ from waiting import wait_for
 TIMES = {"touch": 100, "2diy": 100, "moteus": 100} if LONG else {"touch": 3}
 LATE = 5.0  # [s] that a busy machine may take longer
 
-WALL = World.from_string(
-    '<mujoco><option gravity="0 0 0"/><worldbody>'
-    '<geom type="box" pos="0.108 0 0" size="0.1 0.5 0.5"/>'
-    '<body name="ball"><freejoint/><geom size="0.005" mass="0.1"/></body></worldbody></mujoco>'
-)  # 3 mm to go
 
 needs_speed = pytest.mark.skipif(not JIT_ENABLED, reason="a live servo needs the compiler")
 

@@ -26,13 +26,14 @@ from faking import (
     JUMP,
     STEP,
     UNPLUGGED,
+    WALL,
     WATCHDOG,
     Faked,
     Library,
     built,
 )
 
-from detent import Session, World
+from detent import Session
 from detent.devices.drivers.contract import Tried
 from detent.kernels.jit import JIT_ENABLED
 from detent.servo.faults import FAULTS, NO_FAULT
@@ -45,11 +46,6 @@ from waiting import wait_for
 
 TIMES = 100 if LONG else 3
 RATE = 1000.0  # [Hz] so that ten ticks are 10 ms
-WALL = World.from_string(
-    '<mujoco><option gravity="0 0 0"/><worldbody>'
-    '<geom type="box" pos="0.108 0 0" size="0.1 0.5 0.5"/>'
-    '<body name="ball"><freejoint/><geom size="0.005" mass="0.1"/></body></worldbody></mujoco>'
-)  # 3 mm to go
 needs_speed = pytest.mark.skipif(not JIT_ENABLED, reason="a live servo needs the compiler")
 
 
