@@ -39,7 +39,7 @@ from detent.cli.common import (
 from detent.cli.devices import app as devices_app
 from detent.cli.listing import list_
 from detent.cli.play import play
-from detent.cli.traces import compare, export, replay
+from detent.cli.traces import compare, export, film, replay
 from detent.errors import DetentError, ToolNotNamedError, UnknownNameError
 
 app = typer.Typer(
@@ -238,6 +238,7 @@ app.command()(reproduce)
 app.command()(play)
 app.command()(replay)
 app.command()(compare)
+app.command()(film)
 app.command()(export)
 app.add_typer(devices_app, name="devices")
 
