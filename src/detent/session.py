@@ -24,6 +24,7 @@ from detent.mechanism import Mechanism
 from detent.record.trace import KeptWriter, Trace
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Live
+from detent.servo.watching import Passivity
 from detent.setup import combinations
 from detent.setup.combinations import suited
 from detent.setup.constants import CHUNK
@@ -32,6 +33,7 @@ from detent.setup.cost import tick_cost
 from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
+from detent.setup.passivity import passivity_for
 from detent.setup.prepared import Prepared, batches, raise_fault
 from detent.setup.restore import restored
 from detent.setup.subject import Subject
@@ -68,6 +70,8 @@ class Session:
         pace: when the engine looks and when its updates arrive, in lockstep.
         sleep: let bodies that rest, and that nothing moving touches, sleep until something
             reaches them (docs/architecture.md says within what tolerance); False = never.
+        passivity: who watches that no energy comes out that nobody put in (docs/passivity.md); on
+            by default for a device of a data sheet, off for an ideal one.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
         sleep: bool = True,
+        passivity: Passivity | None = None,
     ) -> None:
         self.subject: Subject = make_subject(
             frozen, world=world, contact=contact, coupling=coupling, device=device,
@@ -104,6 +109,7 @@ class Session:
         self.integrator = combinations.check_integrator(integrator)
         self.local, self.engine, self.pace = local, engine, pace or Pace()
         self.sleep = flag("sleep", sleep)
+        self.passivity = passivity_for(passivity, self.device)
         combinations.check_local(local, engine, pace, self.contact, self.frozen)
 
     @classmethod
@@ -155,7 +161,7 @@ class Session:
                 writer.close({"notes": ready.said()})
         meta["notes"] = ready.said()
         meta["notes"] += engine.said() if engine is not None else []
-        return Trace(np.concatenate(parts), meta)
+        return Trace(parts[0] if len(parts) == 1 else np.concatenate(parts), meta)
 
     @contextmanager
     def live(
@@ -213,7 +219,7 @@ class Session:
         """The same session with the hand at a link, where a live one stopped, with its changes."""
         other = copy.copy(self)
         other.subject = self.subject.holding(held, *live.configuration())
-        contact, other.coupling, other.force_path, _ = live.settings
+        contact, other.coupling, other.force_path, _, other.passivity = live.settings
         other.contact = contact or self.contact
         return other
 

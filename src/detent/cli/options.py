@@ -28,7 +28,11 @@ Material = Annotated[
 Mode = Annotated[str, option("MODE", CONTACT, "Contact: impulse, penalty or rigid.")]
 FrictionText = Annotated[
     str | None,
-    option("MU_S[,MU_K]", CONTACT, "[-] Dry friction; MU_K is 0.8 MU_S unless given."),
+    option(
+        "MU_S[,MU_K]|none",
+        CONTACT,
+        "[-] Dry friction instead of the world's own; MU_K is 0.8 MU_S unless given.",
+    ),
 ]
 Law = Annotated[
     str | None,

@@ -74,20 +74,22 @@ def mechanism_session(name: str, device: str | None) -> Any:
     return Session(builtin(name))
 
 
-def parse_friction(text: str | None, law: str | None) -> Friction:
-    """``"0.3,0.2"`` (or ``"0.3"``) and the name of a law, as a friction; none without."""
+def parse_friction(text: str | None, law: str | None) -> Friction | None:
+    """``"0.3,0.2"`` (or ``"0.3"``) and a law, or ``"none"``; without, the world's own."""
     from detent.world.friction import NO_FRICTION, Friction
 
-    if text is None:
+    if text is None or text == "none":
         if law is not None:
             raise ParameterError("law", law, "left out without --friction MU_S")
-        return NO_FRICTION
+        return None if text is None else NO_FRICTION
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
         numbers = []
     if len(numbers) not in (1, 2):
-        raise ParameterError("friction", text, "of the form MU_S or MU_S,MU_K, two numbers")
+        raise ParameterError(
+            "friction", text, "of the form MU_S or MU_S,MU_K, two numbers, or none"
+        )
     usual = Friction()
     static, kinetic = numbers[0], numbers[0] * usual.kinetic / usual.static
     return Friction(static, numbers[-1] if len(numbers) == 2 else kinetic, law or usual.law)

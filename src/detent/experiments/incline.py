@@ -94,7 +94,9 @@ def release(
     held = 2.0 * GRAVITY * np.sin(angle) * np.array([np.cos(heading), np.sin(heading), 0.0])
     hand = Sinusoid(held, 0.0, 0.25 / EASE, 0.0, -held) if eased else None
     mode = "rigid" if rigid else "impulse"
-    contact = Contact(STIFFNESS, DAMPING, mode=mode, friction=Friction(MU_S, MU_K))
+    contact = Contact(
+        STIFFNESS, DAMPING, mode=mode, friction=Friction(MU_S, MU_K, damping_ratio=1.0)
+    )
     return Session(world, contact, rate=rate).run(seconds, hand)
 
 

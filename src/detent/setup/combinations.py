@@ -18,6 +18,7 @@ from detent.kernels.constants import INTEGRATORS
 from detent.local.model import LocalModel
 from detent.local.pace import Pace
 from detent.world.contact import Contact, check_rigid
+from detent.world.friction import NO_FRICTION
 from detent.world.names import geom_name
 from detent.world.world import PROPERTIES, World
 
@@ -37,11 +38,11 @@ def rigid(contact: Contact) -> Contact:
     if contact.mode == "penalty":
         allowed = "rigid (which impulse, the default, becomes) with UnilateralCoupler"
         raise ParameterError("contact mode", contact.mode, allowed)
-    if contact.friction.law != "none":
+    if contact.rubbing.law != "none" and not contact.rubbing.scene:
         allowed = "none with UnilateralCoupler, whose tool has no inertia"
-        raise ParameterError("friction law", contact.friction.law, allowed)
+        raise ParameterError("friction law", contact.rubbing.law, allowed)
     check_rigid(contact, "the rigid contact of UnilateralCoupler")
-    return replace(contact, mode="rigid")
+    return replace(contact, mode="rigid", friction=NO_FRICTION)
 
 
 def fitting_device(device: Device | None, coupling: Coupling) -> Device:
@@ -93,10 +94,12 @@ def check_local(
     find_engine(engine)
 
 
-def idle_friction(world: World, contact: Contact) -> list[str]:
-    """A note, if geoms have a friction that the contact lets nobody feel."""
-    if contact.friction.law != "none":
+def idle_friction(world: World, contact: Contact, coupling: Coupling) -> list[str]:
+    """A note, if the scene or its geoms have a friction that nobody asked to leave out."""
+    if contact.rubbing.law != "none":
         return []
+    if world.friction.scene and coupling.channels.tool == "god-object":
+        return [f"the scene's friction does not act with {type(coupling).__name__}: use another"]
     geoms = np.nonzero(world.properties[:, PROPERTIES.index("friction")] > 0.0)[0]
     if not len(geoms):
         return []

@@ -34,7 +34,7 @@ def describe(
         "sleep": asked.sleep,
         "notes": notes,
     }
-    for name in ("contact", "coupling", "device", "force_path", "baumgarte"):
+    for name in ("contact", "coupling", "device", "force_path", "passivity", "baumgarte"):
         out[name] = plain(getattr(asked, name))
     out |= subject.describe()
     if asked.local is not None:

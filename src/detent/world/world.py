@@ -16,6 +16,7 @@ from detent.world.altering import exclude_overlaps, free_roots
 from detent.world.altering import release as let_go
 from detent.world.complaints import in_words
 from detent.world.declared import (
+    declared_friction,
     declared_held,
     declared_point,
     declared_text,
@@ -46,6 +47,9 @@ class World:
         <text name="detent.tool" data="crank"/>
         <text name="detent.held" data="handle"/>
         <numeric name="detent.point" data="0 0.03 0"/>
+
+    Its friction is that of its geoms, unless it says ``<text name="detent.friction"
+    data="none"/>``, as the built-in worlds do.
 
     What the caller gives wins, and drops what the scene says of those after it: a named tool
     is held itself, at its centre of mass, unless the caller says otherwise.
@@ -96,6 +100,7 @@ class World:
         self._check_held(held)
         self.point = hand_point(point, self.model.body_ipos[self.held])
         self.properties = _properties(self.model, properties or {})
+        self.friction = declared_friction(self.model)
         self.qpos, self.qvel, self.ctrl, self.act = _start(self.model, keyframe)
 
     @classmethod

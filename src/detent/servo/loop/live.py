@@ -24,6 +24,7 @@ from detent.servo.loop.loop import run_live
 from detent.servo.loop.rights import Promises
 from detent.servo.loop.status import Meter, Status, open_percentile
 from detent.servo.structs import FAULT, SKIPS, STOP, TICKS
+from detent.servo.watching import OFF, Passivity
 from detent.world.contact import Contact
 
 #: parameters that a running servo cannot change, and those that may be infinite
@@ -31,9 +32,9 @@ FIXED = (
     *("step", "integrator", "frozen", "contact_mode", "strategy", "shaping"),
     *("device_force", "device_position", "tool", "hand_on_tool", "leads"),
     *("local_moving", "local_inertia", "local_literal"),
-    *("singular", "friction", "friction_impacts", "wall", "wall_blocks"),
+    *("singular", "friction", "friction_scene", "friction_impacts", "wall", "wall_blocks"),
 )
-UNBOUNDED = ("slew", "cap", "limit", "local_slew")
+UNBOUNDED = ("slew", "cap", "limit", "local_slew", "passive_bound")
 SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
 
 
@@ -64,6 +65,7 @@ class Settings(NamedTuple):
     coupling: Coupling
     force_path: ForcePath
     hand: Hand | None
+    passivity: Passivity = OFF
 
 
 class Ready(Protocol):
@@ -209,14 +211,15 @@ class Live:
         coupling: Coupling | None = None,
         force_path: ForcePath | None = None,
         hand: Hand | None = None,
+        passivity: Passivity | None = None,
     ) -> None:
-        """Change how bodies meet, gains, the force path or the hand, from the next tick on.
+        """Change how bodies meet, gains, force path, hand or passivity, from the next tick on.
 
         Gains may change, laws may not: ``change(contact=replace(live.settings.contact,
         stiffness=8000))``. What the step cannot hold is bounded, as at the start. What is left
         out stays as it is.
         """
-        given = (contact, coupling, force_path, hand)
+        given = (contact, coupling, force_path, hand, passivity)
         with self._changing:
             old_settings = self.settings
             pairs = zip(given, self.settings, strict=True)
