@@ -3,7 +3,7 @@
 PYTHON ?= python3
 OUT    ?= results
 ARGS   ?=
-JOBS   ?= $(shell expr 1 + $$(nproc 2>/dev/null || echo 2))  # tests of the page wait more than they compute
+JOBS   ?= $(shell expr 2 + $$(nproc 2>/dev/null || echo 2))  # tests on the wall clock wait more than they compute
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -11,8 +11,8 @@ STAMP := $(VENV)/.installed
 SCENES := .venv-scenes
 BOUNDS := tests/servo/test_every_stage.py
 PYTEST := $(BIN)/python -m pytest
-# A file's tests share what they compute, so a worker takes whole files.
-PARALLEL := $(PYTEST) -n $(JOBS) --dist loadfile
+# A file's tests share what they compute, so a worker takes whole files, in the order of conftest.py.
+PARALLEL := $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # ARGS may leave one of several runs without tests, which pytest calls 5.
 OR_NONE = $(if $(ARGS),|| [ $$? -eq 5 ])
 
@@ -35,19 +35,21 @@ quick: $(STAMP) compiled ## tests without browser, wall clock and what is long
 
 test-long: export DETENT_LONG = 1
 test-long: check system-packages scenes compiled bounds ## all tests, with the full counts of sweeps
-	$(PYTEST) -m "live and not patient" $(ARGS) $(OR_NONE)
-	$(PARALLEL) -m "patient or not live" $(ARGS) $(OR_NONE)
+	$(PYTEST) -m alone $(ARGS) $(OR_NONE)
+	$(PARALLEL) -m "not alone" $(ARGS) $(OR_NONE)
 
-# What runs on the wall clock has the machine to itself.
+# What is about the clock itself has the machine to itself.
 test-clock: $(STAMP) compiled
-	$(PYTEST) -m "live and not patient and not long" $(ARGS) $(OR_NONE)
+	$(PYTEST) -m "alone and not long" $(ARGS) $(OR_NONE)
 
 # The last run of `make test`, because its closing line counts most of the tests.
 test-rest: $(STAMP) compiled
-	$(PARALLEL) -m "(patient or not live) and not long" $(ARGS) $(OR_NONE)
+	$(PARALLEL) -m "not alone and not long" $(ARGS) $(OR_NONE)
 
+bounds: export NUMBA_BOUNDSCHECK = 1
 bounds: $(STAMP) ## a few ticks of every stage, with each index checked
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest $(BOUNDS)
+	@$(BIN)/python tests/warm.py
+	$(PYTEST) -n $(JOBS) $(BOUNDS)
 
 mutants: $(STAMP) ## break the compiled sources in many places, and see whether tests notice
 	$(BIN)/python tools/mutants.py $(ARGS)

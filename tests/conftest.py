@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 TRIES = 20
+SECONDS = {"slow": 5.0, "live": 2.0}  # that a test of this mark takes, roughly
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take longest come first: no worker begins one when all others are done."""
+    cost: Counter[Path] = Counter()
+    for item in items:
+        cost[item.path] += sum(s for mark, s in SECONDS.items() if item.get_closest_marker(mark))
+    items.sort(key=lambda item: -cost[item.path])
 
 
 @pytest.fixture(autouse=True)

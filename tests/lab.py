@@ -13,7 +13,7 @@ from detent.kernels import stages
 from detent.servo import places
 from detent.servo.loop.loop import run_lockstep
 from detent.servo.structs import Servo
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 
 #: forces only: nothing ties the positions of tool and device
 LOOSE = FourChannel(stiffness=0.0, damping=0.0, topology=None)

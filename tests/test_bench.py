@@ -214,7 +214,6 @@ def quick_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, 
 
 
 @pytest.mark.live
-@pytest.mark.patient
 @pytest.mark.slow
 def test_the_report_has_numbers_and_bars(quick_run: tuple[int, dict[str, Any]]) -> None:
     code, report = quick_run
@@ -228,7 +227,6 @@ def test_the_report_has_numbers_and_bars(quick_run: tuple[int, dict[str, Any]]) 
 
 
 @pytest.mark.live
-@pytest.mark.patient
 @pytest.mark.slow
 def test_what_is_compared_is_alike(quick_run: tuple[int, dict[str, Any]]) -> None:
     numbers = quick_run[1]["measurements"]

@@ -7,13 +7,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from detent.bench.scene import SceneCosts, microseconds
-from detent.cli import app, main
+from detent.cli import app, listing, main, play_command
+from detent.cli.doctor import verdict
 from detent.errors import ExperimentError
 from detent.experiments.protocol import Experiment, Result, at_most
 from detent.record.trace import Trace
@@ -103,6 +105,8 @@ def test_run_prints_one_object_of_the_agreed_form(call: Called) -> None:
         "verdict",
         "recorded",
         "passed",
+        "least",
+        "most",
     }
 
 
@@ -110,13 +114,18 @@ def test_run_prints_one_object_of_the_agreed_form(call: Called) -> None:
 def test_run_writes_figure_and_readable_traces(tmp_path: Path, call: Called) -> None:
     done = detent("run", "corner-push", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "corner-push.png").stat().st_size > 10_000
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("A peg pushed into a corner: ")
+    assert re.match(r"(\d+) of \1 verdicts are those on record", lines[1])
+    assert "metrics: --metrics prints them" in done.stdout and "$" not in done.stdout
+    for kind in ("png", "svg", "pdf"):
+        assert (tmp_path / f"corner-push.{kind}").stat().st_size > 10_000
     trace = Trace.load(tmp_path / "corner-push-iapb.arrow")
     assert len(trace) == 4 * 512
     out = call("export", str(tmp_path / "corner-push-iapb.arrow"), "--to", "csv")
     assert out.returncode == 0
     first = (tmp_path / "corner-push-iapb.csv").read_text().splitlines()[0]
-    assert "device_position_0" in first
+    assert "device_position_x" in first
 
 
 def test_reproduce_writes_the_report(tmp_path: Path, call: Called) -> None:
@@ -124,7 +133,10 @@ def test_reproduce_writes_the_report(tmp_path: Path, call: Called) -> None:
     assert done.returncode == 0, done.stdout
     report = json.loads((tmp_path / "report.json").read_text())
     assert [e["experiment"] for e in report["experiments"]] == ["corner-push-3d"]
-    assert "corner-push-3d.png" in (tmp_path / "report.html").read_text()
+    assert report["made"]["commit"]
+    assert "A free box in a corner" in (tmp_path / "report.html").read_text()
+    assert {"corner-push-3d.png", "corner-push-3d.svg"} <= {p.name for p in tmp_path.iterdir()}
+    assert done.stdout.startswith("11 of 11 verdicts are those on record")
 
 
 def test_reproduce_fails_when_a_claim_fails(
@@ -150,7 +162,7 @@ def test_reproduce_fails_when_a_claim_fails(
             "there is no experiment 'no-such'; known: admittance-versus-impedance, arm-any-link",
         ),
         (("run", "corner-push", "--set", "gap_q=1"), "parameter of corner-push 'gap_q'"),
-        (("run", "corner-push", "--set", "gap_x=wide"), "gap_x = 'wide'"),
+        (("run", "corner-push", "--set", "gap_x=wide"), "it must be a number"),
         (("run", "corner-push", "--set", "gap_x"), "of the form NAME=VALUE"),
         (("run", "corner-push", "--set", "gap_x=nan"), "gap_x"),
         (("run", "walls", "--set", "gap=0"), "gap of walls = 0.0"),
@@ -159,6 +171,8 @@ def test_reproduce_fails_when_a_claim_fails(
         (("run", "shaped-impulses", "--set", "speed=0"), "speed of shaped-impulses = 0.0"),
         (("run", "peg-in-hole-impulses", "--set", "offset=1"), "at least -0.05 and at most 0.05"),
         (("check", "no-such"), "no built-in world 'no-such'"),
+        (("play", "peginhole"), "did you mean peg-in-hole?"),
+        (("run", "corner-pusch"), "did you mean corner-push?"),
         (("check", "no-such.xml"), "there is no scene file"),
         (("list", "no-such"), "there is no experiment 'no-such'"),
         (("play", "corner", "--engine-rate", "30"), "engine rate = 30.0"),
@@ -241,6 +255,48 @@ def test_a_geom_without_a_name_is_called_after_its_body(tmp_path: Path, call: Ca
     assert "the world–a by 10 mm" in found["warnings"][0]
 
 
+@pytest.mark.parametrize(
+    ("late", "fifo", "said"),
+    [
+        (20.0, True, "fit for live sessions at 10000 Hz, also while the machine is busy"),
+        (60.0, False, "fit for live sessions at 4000 Hz as long as nothing else runs"),
+        (900.0, True, "not fit for live sessions: 900 µs late"),
+    ],
+)
+def test_the_verdict_on_a_machine(late: float, fifo: bool, said: str) -> None:
+    assert verdict(late, fifo).startswith(said)
+
+
+def test_check_ends_with_the_command_to_play() -> None:
+    options = {"tool": "a b", "free": True, "trusted": False, "root": None, "release": ["m"]}
+    command = play_command("my scene.xml", options, local=True)
+    assert command == "detent play 'my scene.xml' --local --tool 'a b' --free --release m"
+    assert play_command("corner", {"tool": None}, False) == "detent play corner"
+
+
+def test_the_version_is_told(call: Called) -> None:
+    assert call("--version").stdout == f"detent {version('detent')}\n"
+
+
+def test_help_stands_in_groups_and_names_no_types(call: Called) -> None:
+    said = call("play", "--help").stdout
+    for group in ("What is felt", "How bodies meet", "Device and coupling", "The run"):
+        assert group in said
+    assert said.count("<bool>") <= 1  # of --help itself
+
+
+def test_what_there_is_is_listed_from_a_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DETENT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(listing, "gather", lambda: {"worlds": ["a"]})
+    assert listing.library() == {"worlds": ["a"]}
+    monkeypatch.setattr(listing, "gather", lambda: {"worlds": ["b"]})
+    assert listing.library() == {"worlds": ["a"]}
+    monkeypatch.setattr(listing, "_stamp", lambda: "of other sources")
+    assert listing.library() == {"worlds": ["b"]}
+
+
 def test_the_cost_of_a_tick_is_printed_for_people() -> None:
     shown = [microseconds(cost) for cost in (0.4567, 1.771, 25.64, 104.2, 1130.4, 12345.0)]
     assert shown == ["0.457 µs", "1.77 µs", "25.6 µs", "104 µs", "1130 µs", "12300 µs"]
@@ -262,8 +318,9 @@ def test_doctor_reports_the_timer() -> None:
     assert "rtprio 80" in found["to allow it"]["/etc/security/limits.d/detent.conf"]
 
 
-def test_doctor_prints_whole_lines_for_files() -> None:
+def test_doctor_prints_whole_lines_for_files_and_ends_with_a_verdict() -> None:
     lines = detent("doctor").stdout.splitlines()
+    assert re.match("(not )?fit for live sessions", lines[-1])
     at = lines.index("# /etc/security/limits.d/detent.conf")
     assert lines[at + 1].endswith(" - rtprio 80")
     assert lines[at + 2].endswith(" - memlock unlimited")

@@ -26,7 +26,6 @@ def blocks(page: Path) -> list[str]:
 
 
 @pytest.mark.live
-@pytest.mark.patient
 @pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
 def test_the_code_of_a_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

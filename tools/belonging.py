@@ -45,7 +45,7 @@ def tests(file: str, *names: str) -> tuple[str, ...]:
 
 
 MECHANICS = tests("kernels/test_mechanics")
-HAND = tests("servo/test_hand_stages")
+HAND = (*tests("servo/test_hand_stages"), *tests("servo/test_hand_edges"))
 LOCAL = tests("servo/test_local_stages")
 BALLS = tests(
     "servo/test_contact_response",
@@ -128,6 +128,7 @@ SLEEP = tests(
     "the_tool_and_what_has_a_motor_never_sleep",
     "what_sleeps_is_not_looked_at",
 )
+FREE = tests("servo/test_free_motion")
 STEPS = tests("servo/test_rigid_steps")
 MEMORY = tests("world/test_detection", "a_tick_recalls_and_remembers")
 RUBBING = tests("servo/test_rubbing")
@@ -137,10 +138,13 @@ FAULTS = tests("servo/test_force_path", "a_fault_comes_within_one_tick_and_stays
 #: The tests of a source, if the name of neither tells: the fastest that have a chance.
 TESTS: dict[str, tuple[str, ...]] = {
     "devices/simulated_display.py": tests("devices/test_simulated_display"),
+    "devices/simulated_pantograph.py": tests("devices/test_pantograph"),
+    "kernels/pantograph.py": tests("devices/test_pantograph"),
     "kernels/advance.py": MECHANICS,
     "kernels/constants.py": (
         *tests("kernels/test_contact"),
         *tests("kernels/test_step_friction"),
+        *tests("kernels/test_loops"),
         *BALLS,
     ),
     "kernels/constrained.py": MECHANICS,
@@ -152,7 +156,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         *tests("kernels/test_impact_friction"),
         *tests("kernels/test_step_friction"),
     ),
-    "kernels/spans.py": (*BODIES, *STEPS),
     "kernels/stops.py": MECHANICS,
     "kernels/topology.py": (*tests("kernels/test_mapping"), *TOPOLOGY),
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
@@ -196,9 +199,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/world/axes.py": (*ROWS, *RUBBING),
     "servo/world/close.py": LOOPS,
     "servo/world/dry.py": DRY,
-    "servo/world/move.py": (*HAND, *STATES, *LOOPS),
+    "servo/world/loop_energy.py": FREE,
+    "servo/world/move.py": (*HAND, *STATES, *LOOPS, *FREE),
     "servo/world/sense.py": (*STATES, *ROWS, *MEMORY),
     "servo/world/sleep.py": SLEEP,
+    "servo/world/spin.py": FREE,
     "servo/world/weight.py": WEIGHT,
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,28 +11,31 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import instance, not_negative, one_of, positive
+from detent.checks import flag, not_negative, one_of, positive
 from detent.coupling import Coupling
-from detent.devices import AdmittanceDisplay, Inertial
 from detent.devices.protocol import Device
 from detent.engines.host import Host
 from detent.engines.lockstep import Lockstep
-from detent.errors import ParameterError, TraceError
-from detent.hands import Guided, Hand
+from detent.errors import TraceError
+from detent.hands import Hand
 from detent.local.model import LocalModel
 from detent.local.pace import Pace
 from detent.mechanism import Mechanism
 from detent.record.trace import KeptWriter, Trace
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Live
-from detent.setup.combinations import check_device, check_integrator, check_local, suited
+from detent.servo.watching import Passivity
+from detent.setup import combinations
+from detent.setup.combinations import suited
 from detent.setup.constants import CHUNK
 from detent.setup.contact import check_material
 from detent.setup.cost import tick_cost
 from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
-from detent.setup.prepared import Prepared, advance, raise_fault
+from detent.setup.passivity import passivity_for
+from detent.setup.prepared import Prepared, batches, raise_fault
+from detent.setup.restore import restored
 from detent.setup.subject import Subject
 from detent.setup.subjects import make_subject
 from detent.setup.warmup import warm
@@ -67,6 +70,8 @@ class Session:
         pace: when the engine looks and when its updates arrive, in lockstep.
         sleep: let bodies that rest, and that nothing moving touches, sleep until something
             reaches them (docs/architecture.md says within what tolerance); False = never.
+        passivity: who watches that no energy comes out that nobody put in (docs/passivity.md); on
+            by default for a device of a data sheet, off for an ideal one.
     """
 
     def __init__(
@@ -85,6 +90,7 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
         sleep: bool = True,
+        passivity: Passivity | None = None,
     ) -> None:
         self.subject: Subject = make_subject(
             frozen, world=world, contact=contact, coupling=coupling, device=device,
@@ -94,21 +100,25 @@ class Session:
         self.coupling = self.subject.suited(fits)
         self.rate = positive("rate", rate)
         self.contact = suited(self.subject.settled(contact or Contact(), self.rate), self.coupling)
-        leads = self.coupling.channels.leads
-        self.device = device or (AdmittanceDisplay() if leads else Inertial())
-        check_device(self.device, self.coupling)
+        self.device = combinations.fitting_device(device, self.coupling)
         self.force_path = force_path or ForcePath()
         self.outside = one_of("choice for outside", outside, ("hold", "free"))
         check_material(self.contact, self.rate)
         self.baumgarte = baumgarte or Baumgarte()
         self.frozen = not_negative("frozen", frozen)
-        self.integrator = check_integrator(integrator)
-        if local is None:
-            instance("pace", pace, type(None), "left out without local=LocalModel()")
+        self.integrator = combinations.check_integrator(integrator)
         self.local, self.engine, self.pace = local, engine, pace or Pace()
-        instance("sleep", sleep, bool, "True or False")
-        self.sleep = sleep
-        check_local(local, engine, self.contact, self.frozen)
+        self.sleep = flag("sleep", sleep)
+        self.passivity = passivity_for(passivity, self.device)
+        combinations.check_local(local, engine, pace, self.contact, self.frozen)
+
+    @classmethod
+    def of_trace(cls, trace: Trace, changes: Sequence[str] = ()) -> Session:
+        """The session that made a trace, or one with other settings: ``["contact.mode=penalty"]``.
+
+        With `hands.Playback.from_trace` as its hand it makes the same run again, to the bit.
+        """
+        return cls(**restored(trace.meta, changes))
 
     @property
     def world(self) -> World:
@@ -132,30 +142,25 @@ class Session:
         """
         ticks = max(1, round(positive("seconds", seconds) * self.rate))
         ready = self.prepare(hand, self.rate, ring=min(ticks, CHUNK))
-        if ready.adapter.begin is not None:
-            kind = type(self.device).__name__
-            raise ParameterError("device", kind, "simulated in lockstep: a real one runs live")
+        combinations.check_simulated(self.device, ready.adapter)
         engine = self.play_engine(ready) if self.local is not None else None
         parts, done = [], 0
         meta = self.describe(hand, self.rate, ready.notes)
         writer = self._writer(record, meta)
         try:
-            while done < ticks:
-                batch = advance(ready, hand, done, min(CHUNK, ticks - done), engine)
-                ready.servo.written[0] = 0
-                parts.append(self.subject.kept(ready.servo.ring[:batch]))
-                done += batch
+            for rows in batches(ready, hand, ticks, engine):
+                parts.append(self.subject.kept(rows))
+                done += len(rows)
                 if writer is not None:
-                    writer.append(ready.servo.ring[:batch])
+                    writer.append(rows)
                 if progress is not None:
                     progress(done / ticks)
                 raise_fault(ready.servo, parts[-1])
         finally:
             if writer is not None:
-                writer.close()
+                writer.close({"notes": ready.said()})
         meta["notes"] = ready.said()
-        if engine is not None and engine.trouble:
-            meta["notes"].append(f"the engine said: {engine.trouble}")
+        meta["notes"] += engine.said() if engine is not None else []
         return Trace(np.concatenate(parts), meta)
 
     @contextmanager
@@ -175,12 +180,11 @@ class Session:
             record: a file to stream the trace into.
         """
         rate = positive("rate", rate)
-        if isinstance(hand, Guided):
-            raise ParameterError("hand", hand, "without a path: live, `Live.pull` moves the target")
+        combinations.check_live_hand(hand)
         cost = self.tick_cost(hand, rate)
         host = None if self.local is None else self.host_engine()
         bodies = None if self.subject.cut is None else self.subject.cut.bodies
-        writer = None
+        writer = live = None
         try:
             ready = self.prepare(hand, rate, ring=max(4096, int(rate)), host=host)
             writer = self._writer(record, self.describe(hand, rate, ready.notes))
@@ -198,7 +202,8 @@ class Session:
             if host is not None:
                 host.stop()
             if writer is not None:
-                writer.close()
+                said = {} if live is None else {"notes": live.notes(), "changed": live.changed}
+                writer.close(said)
         raise_fault(ready.servo, self.subject.kept(live.recent()))
         if live.sink_error is not None:
             stopped = f"recording to {record} stopped: {live.sink_error}"
@@ -214,7 +219,7 @@ class Session:
         """The same session with the hand at a link, where a live one stopped, with its changes."""
         other = copy.copy(self)
         other.subject = self.subject.holding(held, *live.configuration())
-        contact, other.coupling, other.force_path, _ = live.settings
+        contact, other.coupling, other.force_path, _, other.passivity = live.settings
         other.contact = contact or self.contact
         return other
 
@@ -240,7 +245,7 @@ class Session:
 
     def tick_cost(self, hand: Hand | None, rate: float) -> float:
         """The 99 % cost of a tick at the start, with a collision of 16 contacts in it [ns]."""
-        return tick_cost(self.subject, self.prepare(hand, rate, ring=1).servo)
+        return tick_cost(self.subject, self, hand, rate)
 
     def play_engine(self, ready: Prepared) -> Lockstep:
         """The engine of a local model in virtual time, beside a servo that is ready."""

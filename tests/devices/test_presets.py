@@ -94,6 +94,7 @@ def test_a_session_on_every_preset_keeps_its_limits(name: str, rate: float) -> N
     assert np.isfinite(run["device_position"]).all()
     assert (sent[:, np.array(safety.actuated) == 0.0] == 0.0).all()
     steps = np.diff(sent, axis=0, prepend=np.zeros((1, 6)))
+    steps[~sent.any(axis=1)] = 0.0  # out of reach or too fast, the force is gone at once
     for block, part in enumerate((slice(0, 3), slice(3, 6))):
         assert np.linalg.norm(sent[:, part], axis=1).max() <= safety.length[block] * (1 + 1e-12)
         most = safety.slew[block] / rate * (1 + 1e-9)

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from claims import check_figure, failed
-from detent.experiments import friction, incline
+from detent.experiments import friction, friction_device, incline
 from detent.experiments.protocol import Claim, Metrics, Result
 
 pytestmark = pytest.mark.slow
 
 BY_NAME = {
-    experiment.name: experiment for experiment in (*friction.EXPERIMENTS, *incline.EXPERIMENTS)
+    experiment.name: experiment
+    for family in (friction, friction_device, incline)
+    for experiment in family.EXPERIMENTS
 }
 
 
@@ -38,7 +40,7 @@ def claims_of(name: str, m: Metrics) -> list[Claim]:
     return {
         "friction-damping": lambda: friction.damping_claims(m, 0.06),
         "friction-models": lambda: friction.law_claims(m, 0.06),
-        "friction-device": lambda: friction.device_claims(m),
+        "friction-device": lambda: friction_device.device_claims(m),
         "incline": lambda: incline.slope_claims(m, 0.98, 1.02),
     }[name]()
 
@@ -55,7 +57,8 @@ def claims_of(name: str, m: Metrics) -> list[Claim]:
          {"M12.drift", "X5.hold-dahl"}),
         ("friction-models", {"nahvi.rms_speed_in_stick": 9e-5}, {"X5.ring-nahvi"}),
         ("friction-device", {"nahvi.stick_phases": 2.0}, {"X6.stick-nahvi"}),
-        ("friction-device", {"reset.ringing": 5.0}, {"X6.rest"}),
+        ("friction-device", {"nahvi.force_ripple_in_stick": 1.0},
+         {"X6.compliance-nahvi"}),
         ("incline", {"plane.slid_below": 1.0, "space.slid_above": 0.0},
          {"incline.stick-plane", "incline.slip-space"}),
         ("incline", {"plane.rigid_creep": 1e-5, "space.rigid_breakaway": 0.98},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from detent.devices import Inertial
-from detent.experiments import find, limits
+from detent.experiments import corner, find, limits
 from detent.experiments.corner import FORCE, LIMITS, METHODS, RATE, TABLE_4_1, WALL_X
 from detent.hands import Constant
 from detent.session import Session
@@ -49,7 +49,17 @@ def test_the_rezeroed_spring_gives_nothing_back() -> None:
 def test_corner_device_orders_the_methods() -> None:
     result = find("corner-device")()
     assert all(claim.passed for claim in result.claims)
-    # catalogue X11: one tick of delay alone
-    delayed = find("corner-device")(friction=0.0, resolution=0.0)
+
+
+def test_one_tick_of_delay_alone_gives_the_depths_of_the_catalogue() -> None:
+    """X11, of the tool's own inertia."""
+    wide, high = corner.extent(0.0)
+    start = (corner.WALL_X - 0.02 - wide, corner.WALL_Y + 0.05 + high, 0.0)
+    world = World.builtin("corner").placed(start)
     for name, depth in (("iapb", 0.40e-3), ("iapb_spread", 1.58e-3), ("pb", 1.82e-3)):
-        assert delayed.metrics[f"{name}.peak_penetration_y"] == pytest.approx(depth, rel=0.1)
+        method = corner.METHODS[name]
+        device = Inertial(delay_ticks=1, limits=corner.LIMITS if method.limited else None)
+        session = Session(world, method.contact, method.coupling, device, rate=corner.RATE)
+        trace = session.run(corner.SECONDS, Constant(corner.FORCE))
+        found = corner.corner_metrics(name, trace)[f"{name}.peak_penetration_y"]
+        assert found == pytest.approx(depth, rel=0.1)

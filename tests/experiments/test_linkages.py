@@ -16,6 +16,7 @@ from detent import experiments
 from detent.errors import ParameterError, UnknownNameError
 from detent.experiments import arm, four_bar, laparoscope, linkage_async, linkages
 from detent.experiments.protocol import Claim, Metrics, Result
+from detent.experiments.verdicts import RECORDED
 from detent.record.trace import Trace
 from detent.world.world import World
 from planar_linkage import FOUR_BAR, THREE_LINK, Rendering, drift
@@ -41,6 +42,13 @@ def results() -> dict[str, Result]:
 def test_every_claim_holds(results: dict[str, Result], name: str) -> None:
     assert results[name].claims
     assert failed(results[name].claims) == set()
+
+
+@pytest.mark.parametrize("name", ["linkage-distal", "linkage-middle", "four-bar"])
+def test_every_verdict_on_record_is_of_a_claim(results: dict[str, Result], name: str) -> None:
+    row = experiments.find(name).row
+    known = {claim.id for claim in results[name].claims}
+    assert {one for one in RECORDED if one.startswith(f"{row}.")} <= known
 
 
 @pytest.mark.parametrize("name", CLAIMS)

@@ -84,3 +84,7 @@ def test_struck_objects_take_their_share() -> None:
     assert struck_restitution(0.3, -1.0, 0.0, 0.5, 0.0) == pytest.approx(0.3)  # immovable
     assert struck_restitution(0.3, -1.0, -2.0, 0.5, 0.5) == -1.0  # it flees: no impulse
     assert struck_restitution(0.3, 0.5, 1.0, 0.5, 0.5) == -1.0  # and none by a tool that recedes
+    assert struck_restitution(0.9, -0.1, 2.0, 0.5, 0.1) == 1.0  # it comes: passive all the same
+    assert struck_restitution(0.3, -1.0, 0.0, 0.0, 0.0) == -1.0  # nothing moves
+    assert struck_restitution(0.3, 0.0, 1.0, 0.5, 0.5) == -1.0
+    assert struck_restitution(0.3, -1.0, -1.0, 0.5, 0.5) == -1.0  # side by side

@@ -90,6 +90,23 @@ def test_a_chart_and_the_projection_move_alike(integrator: str) -> None:
     np.testing.assert_allclose(by_chart["velocities"], projected["velocities"], atol=100 * off)
 
 
+def test_a_chart_may_run_unevenly() -> None:
+    """Its own curvature is no force: z̈ has what ∂²ψ/∂z² ż² takes."""
+    arm, hand = builtin("two-link-circle"), Constant((4.0, 9.0))
+    assert arm.parametrisation is not None
+    (z,), circle = arm.parametrisation
+    uneven = tuple(one.subs(z, z + 2 * z**2) for one in circle)
+    by_chart, projected = (
+        Session(one, device=IDEAL).run(0.05, hand)
+        for one in (
+            replace(arm, name="uneven", parametrisation=((z,), uneven)),
+            replace(arm, parametrisation=None, start_parameters=()),
+        )
+    )
+    np.testing.assert_allclose(by_chart["coordinates"], projected["coordinates"], atol=1e-8)
+    np.testing.assert_allclose(by_chart["velocities"], projected["velocities"], atol=1e-6)
+
+
 def test_a_blow_on_a_chart_is_that_on_the_projection() -> None:
     """What a stop takes from the velocity, the parameters lose too."""
     arm, hand = builtin("two-link-circle"), Constant((4.0, 9.0))

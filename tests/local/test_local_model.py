@@ -11,7 +11,7 @@ from detent.devices import Inertial
 from detent.errors import EngineError, ParameterError, UnknownNameError
 from detent.hands import Constant, Sinusoid
 from detent.local.records import NEAR
-from detent.session import advance
+from detent.setup.prepared import advance
 from lab import PLANAR, scene
 
 CONTACT = Contact(4000.0, 30.0)

@@ -14,7 +14,7 @@ from detent.errors import ServoFault
 from detent.hands import Constant, Impedance
 from detent.servo.faults import NO_FAULT
 from detent.servo.structs import ALTERED, FAULT
-from detent.session import Prepared, raise_fault
+from detent.setup.prepared import Prepared, raise_fault
 from lab import advance, loose, scene, start
 
 BLOCKS = slice(0, 3), slice(3, 6)

@@ -18,7 +18,7 @@ from detent.errors import ParameterError, SceneError, UnknownNameError
 from detent.hands import Constant, Impedance, Playback, Sinusoid
 from detent.servo import places
 from detent.servo.structs import COLLIDING
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import (
     ROCKER,
     ROCKER_POSE,
@@ -469,7 +469,7 @@ def test_the_penalty_is_that_of_the_errata(name: str) -> None:
         np.testing.assert_allclose(got, want, atol=1e-7 * np.abs(want).max())
 
 
-@pytest.mark.parametrize("name", [*LINKAGES, "ring"])
+@pytest.mark.parametrize("name", [*LINKAGES, "ring", "four-bar-grounded"])
 def test_the_reaction_is_that_of_the_jacobians_where_the_device_is(name: str) -> None:
     """τ = −J_h(q − y)ᵀu + W(q − y)ᵀμ with J_hᵀu = Wᵀμ, by differences of MuJoCo's J and W."""
     for seed in range(3):

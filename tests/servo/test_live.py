@@ -20,7 +20,7 @@ from detent.servo.structs import SKIPS, TICKS
 from lab import LOOSE, PLANAR, scene, start
 from waiting import PATIENCE, wait_for
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.alone]
 
 HAND = Sinusoid(force=(2.0, 3.0), torque=0.02, frequency=2.0, bias_force=(0.3, -0.4))
 TIMING = ("lateness_ns", "compute_ns")

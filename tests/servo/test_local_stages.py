@@ -36,7 +36,7 @@ from detent.servo.local.merge import (
     spring_energy,
 )
 from detent.servo.local.report import give_way, note_push
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import run_stage, start
 
 STEP = 1e-3

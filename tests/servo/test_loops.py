@@ -23,7 +23,7 @@ from detent.servo.structs import (
     COLLIDING,
     FAULT,
 )
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from detent.world.baumgarte import Baumgarte
 from lab import (
     LOOSE,
@@ -276,6 +276,10 @@ def test_a_step_is_that_of_the_full_system(name: str) -> None:
     """q̇⁺ = q̇ + T q̈, with MuJoCo's torques, damping implicit, and Ẇq̇ by differences."""
     world = moved(unlimited(loop(name)), 4)
     v, size = along_loops(world, 4), 1e-4
+    for joint in np.nonzero(world.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)[0]:
+        v[world.model.jnt_dofadr[joint] + 3 :][:3] = (
+            0.0  # bodies that spin have a step of their own
+        )
     contact = Contact(stiffness=0.0, damping=0.0, mode="penalty")
     ready = start(Session(world, contact, LOOSE, baumgarte=NOTHING), qvel=v)
     model, data = ready.model, mirror(ready)
@@ -378,7 +382,8 @@ def test_a_parallelogram_passes_its_change_points(speed: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["three-link", "four-bar", "four-bar-grounded", "rocker"])
-def test_free_motion_keeps_the_energy_to_integrator_order(name: str) -> None:
+def test_free_motion_keeps_the_energy(name: str) -> None:
+    """An open chain to the order of its integrator, closed loops to round-off."""
     if name == "three-link":
         world, v = World.builtin(name).placed([0.3, 0.8, -0.5]), np.array([2.0, -1.0, 0.5])
     else:
@@ -391,7 +396,7 @@ def test_free_motion_keeps_the_energy_to_integrator_order(name: str) -> None:
         errors.append(np.abs(energy / energy[0] - 1.0).max())
     assert np.ptp(run["tool_position"], axis=0)[:2].min() > 0.01
     ratios = np.array(errors[:-1]) / np.array(errors[1:])
-    assert (ratios > 1.9).all(), errors
+    assert (ratios > 1.9).all() if name == "three-link" else max(errors) < 1e-11, errors
     assert errors[-1] < 2e-3
 
 

@@ -14,7 +14,7 @@ from detent import Contact, Friction, Session, World
 from detent.hands import Sinusoid
 from detent.kernels.jit import JIT_ENABLED
 from detent.servo.loop.loop import run_lockstep
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import advance, start
 
 TICKS = 100_000

@@ -12,7 +12,7 @@ from detent import Contact, Friction, World
 from detent.kernels.constants import FRICTION_MEMORY, MEMORY_FRICTION
 from detent.kernels.friction import LAWS, friction_force
 from detent.servo import places
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import (
     closed_pose,
     closures_of,

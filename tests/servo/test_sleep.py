@@ -9,7 +9,7 @@ from detent import Contact, Friction, Session, Wall, World
 from detent.errors import ParameterError
 from detent.servo.constants import SLEEP_SPEED
 from detent.servo.loop.exchange import publish
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import LOOSE, advance, scene, start
 
 FLOOR = '<geom name="floor" type="plane" size="3 3 .1"/>'
@@ -139,7 +139,14 @@ def test_what_lies_on_a_platform_wakes_with_it() -> None:
     world = World.from_string(scene(bodies, DOWN), tool="held")
     found = {}
     for sleep in (True, False):
-        ready = start(Session(world, Contact(friction=Friction()), LOOSE, sleep=sleep))
+        ready = start(
+            Session(
+                world,
+                Contact(4000.0, 30.0, mode="penalty", friction=Friction()),
+                LOOSE,
+                sleep=sleep,
+            )
+        )
         home = place(ready, "held").copy()
         for _ in range(200):
             advance(ready, 10)

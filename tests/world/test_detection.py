@@ -14,7 +14,7 @@ from detent.devices import Inertial
 from detent.kernels.friction import LAWS
 from detent.servo import places
 from detent.servo.contact.identity import keeps_memory, recall, remember
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from lab import PLANAR, loose, run_stage, scene, start
 
 PLANAR_SHAPES = ("box", "sphere", "cylinder")
@@ -132,6 +132,7 @@ def test_the_servo_has_a_row_for_every_touching_pair(kind: str, seed: int) -> No
     bodies, qpos = make(np.random.default_rng(200 + seed), 12)
     world = World.from_string(scene(WALLS + "".join(bodies)), tool="b0").placed(qpos)
     ready = start(loose(world), ring=8)
+    ready.servo.rows.slack_left[0] = 0  # overlaps of the start are not forgiven
     run_stage(ready.servo, places.SENSE)
     rows = ready.servo.rows
     expected = brute_force(bodies, qpos, size)

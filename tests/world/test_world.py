@@ -356,7 +356,7 @@ def test_a_file_that_is_no_scene_is_named(tmp_path: Path, content: bytes) -> Non
 
 BAD_NUMBERS: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...], str]] = {
     "contact stiffness": (lambda v: Contact(stiffness=v), (-1.0, NAN, np.inf, "hard"), "negative"),
-    "contact damping": (lambda v: Contact(damping=v), (-1.0, NAN, np.inf, None), "negative"),
+    "contact damping": (lambda v: Contact(damping=v), (-1.0, NAN, np.inf, "soft"), "negative"),
     "restitution": (lambda v: Contact(restitution=v), (-0.1, 1.1, NAN), "between 0 and 1"),
     "geom stiffness": (
         lambda v: World.from_string(peg(0), properties={"peg": {"stiffness": v}}),
@@ -478,8 +478,8 @@ def test_unknown_choices_are_listed() -> None:
         Contact(method="glue")
     with pytest.raises(UnknownNameError, match="'twice'; known: relative, split"):
         Contact(self_collision="twice")
-    with pytest.raises(UnknownNameError, match="'flat'; known: full, planar, translational"):
-        Inertial(subspace="flat")
+    with pytest.raises(UnknownNameError, match="'bent'; known: flat, full, planar, rotary, "):
+        Inertial(subspace="bent")
     with pytest.raises(UnknownNameError, match="'fall'; known: free, hold"):
         Session(corner, outside="fall")
 

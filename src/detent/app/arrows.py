@@ -22,9 +22,11 @@ COLOURS = {"environment": RED, "hand": BLUE}  # the same as in the charts
 class ForceArrows:
     """The force of the environment, and that of the hand."""
 
-    def __init__(self, server: viser.ViserServer, stage: Stage) -> None:
+    def __init__(self, server: viser.ViserServer, stage: Stage, under: str = "") -> None:
         self._stage = stage
-        self._arrows = [Arrow(server, name, colour) for name, colour in COLOURS.items()]
+        self._arrows = [
+            Arrow(server, f"{under}/force/{name}", colour) for name, colour in COLOURS.items()
+        ]
 
     def update(self, hand: np.ndarray, forces: np.ndarray) -> None:
         """Show the forces (2, 3) [N] of environment and hand at the hand point (3,) [m]."""
@@ -38,7 +40,7 @@ class Arrow:
 
     def __init__(self, server: viser.ViserServer, name: str, colour: str) -> None:
         self._node = server.scene.add_arrows(
-            f"/force/{name}",
+            name,
             np.zeros((1, 2, 3)),
             linear(colour),
             shaft_radius=0.008 * PAGE_SIZE,

@@ -209,6 +209,8 @@ def table(status: Status, readings: Readings, engine: EngineStatus | None = None
         cells["trust"] = ("Trust", f"{100 * now.trust:.0f} %")
     if readings.altered:
         cells["altered"] = ("Limited", f"{readings.altered}")
+    if readings.passive:
+        cells["passive"] = ("Kept passive", f"{readings.passive}")
     if now.bounded:
         cells["bounded"] = ("Gains", "bounded")
     red = () if status.holds else ("rate",)

@@ -45,6 +45,8 @@ class Readings:
         self._bins = np.zeros((len(CHARTED), round(SPAN / BIN)))
         self._newest = 0  # number of the bin that is being filled
         self.altered = 0  # ticks that the force path changed
+        self.passive = 0  # ticks in which the controller of passivity acted
+        self.energy = 0.0  # [J] at the hand port now: W
         self.bounded = 0  # ticks in which the step bounded a contact's gains
         self.peak = 0.0  # [N] since the start: an impulse is a large force for one tick
         self.resting = 0.0  # [N] likewise, without the ticks in which the tool collides
@@ -69,6 +71,8 @@ class Readings:
     def _take(self, rows: np.ndarray) -> None:
         self._seen = float(rows["time"][-1])
         self.altered += int(rows["altered"].sum())
+        self.passive += int(rows["passive"].sum())
+        self.energy = float(rows["port_energy"][-1])
         self.bounded += int(np.count_nonzero(rows["bounded"]))
         self.travel += float(length(np.diff(rows["tool_position"], axis=0)).sum())
         values = charted(rows)

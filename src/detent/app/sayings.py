@@ -123,6 +123,8 @@ def may_be(element: Any, value: Value) -> bool:
     match element:
         case viser.GuiCheckboxHandle():
             return isinstance(value, bool)
+        case viser.GuiButtonHandle():
+            return value is True  # pressed
         case viser.GuiSliderHandle():
             if isinstance(value, bool | str):
                 return False

@@ -82,7 +82,9 @@ def line(status: Status, readings: Readings) -> str:
     force = float(np.linalg.norm(now.environment))
     contacts = f"{now.contacts} contact{'' if now.contacts == 1 else 's'}"
     bounded = f" · gains bounded in {readings.bounded} ticks" if readings.bounded else ""
-    return f"{_timing(status, status.recent)} · {contacts} · {force:5.1f} N{bounded}"
+    kept = f" · W {1e3 * readings.energy:.1f} mJ" if readings.energy != 0.0 else ""
+    kept += f" · kept passive in {readings.passive} ticks" if readings.passive else ""
+    return f"{_timing(status, status.recent)} · {contacts} · {force:5.1f} N{bounded}{kept}"
 
 
 def engine_text(live: Live) -> str:

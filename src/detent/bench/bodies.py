@@ -12,7 +12,8 @@ from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
 from detent.bench.scenes import RATE, RING, at_rest
 from detent.hands import Sinusoid
 from detent.servo.loop.loop import run_lockstep
-from detent.session import Prepared, Session
+from detent.session import Session
+from detent.setup.prepared import Prepared
 from detent.world.contact import Contact
 from detent.world.world import World
 

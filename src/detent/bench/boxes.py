@@ -39,7 +39,8 @@ def boxes(held: tuple[float, float, float], places: Places, free: bool) -> World
         for i, at in enumerate(places)
     )
     return World.from_string(
-        f"""<mujoco><option gravity="0 0 -9.81" timestep="{STEP}"/><worldbody>
+        f"""<mujoco><custom><text name="detent.friction" data="none"/></custom>
+        <option gravity="0 0 -9.81" timestep="{STEP}"/><worldbody>
         <geom type="plane" size="9 9 0.1"/>{body.format(0, *held)}{others}</worldbody></mujoco>""",
         tool="box0",
         name=f"{len(places)} boxes",

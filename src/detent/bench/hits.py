@@ -17,7 +17,7 @@ from detent.kernels.stages import call_stage
 from detent.servo import places
 from detent.servo.loop.clock import now_ns
 from detent.servo.structs import Servo
-from detent.session import Prepared
+from detent.setup.prepared import Prepared
 from detent.world.friction import NO_FRICTION, Friction
 from detent.world.world import World
 
@@ -72,7 +72,8 @@ class Case(NamedTuple):
 def box_on_floor() -> World:
     """A free box on a floor that is a box: four contacts."""
     return World.from_string(
-        """<mujoco><option gravity="0 0 -9.81"/><worldbody>
+        """<mujoco><option gravity="0 0 -9.81"/>
+        <custom><text name="detent.friction" data="none"/></custom><worldbody>
         <geom type="box" size="1 1 .1" pos="0 0 -.1"/><body name="tool" pos="0 0 .0199"><freejoint/>
         <geom type="box" size=".02 .02 .02" mass=".1"/></body></worldbody></mujoco>""",
         tool="tool",

@@ -15,7 +15,8 @@ from detent.local.records import COUNT, SEQUENCE, TIME, update_views
 from detent.servo.loop.exchange import publish
 from detent.servo.loop.loop import run_lockstep
 from detent.servo.structs import Servo
-from detent.session import Prepared, Session, advance
+from detent.session import Session
+from detent.setup.prepared import Prepared, advance
 from detent.world.contact import Contact
 from detent.world.world import LIBRARY, World
 

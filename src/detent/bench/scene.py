@@ -10,8 +10,9 @@ from detent.bench.rounds import Job, alternate
 from detent.errors import DetentError
 from detent.local.model import LocalModel
 from detent.servo.loop.loop import run_lockstep
-from detent.session import Prepared, Session
+from detent.session import Session
 from detent.setup.notes import run_notes
+from detent.setup.prepared import Prepared
 from detent.world.world import World
 
 RATE = 1000.0  # [Hz]

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from detent.engines.hush import quiet
 from detent.hands import Constant
 from detent.servo.loop.loop import run_lockstep
-from detent.session import Prepared, Session
+from detent.session import Session
+from detent.setup.prepared import Prepared
 from detent.world.contact import Contact
 from detent.world.friction import NO_FRICTION, Friction
 from detent.world.world import World

@@ -27,7 +27,8 @@ def robot_hall(arms: int) -> World:
     """A free box on a floor, and that many arms out of its reach."""
     robots = "".join(map(_arm, range(arms)))
     return World.from_string(
-        f"""<mujoco><worldbody><geom name="floor" type="plane" size="9 9 .1"/>
+        f"""<mujoco><custom><text name="detent.friction" data="none"/></custom><worldbody>
+        <geom name="floor" type="plane" size="9 9 .1"/>
         <body name="box" pos="0 0 .0495"><freejoint/>
           <geom name="box" type="box" size=".05 .05 .05" mass="1"/></body>
         {robots}</worldbody></mujoco>""",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -15,10 +18,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from detent.cli.claims import reproduce, run
 from detent.cli.common import (
     Decompose,
     Free,
     Held,
+    Json,
     Keyframe,
     Outside,
     Overlaps,
@@ -32,8 +37,10 @@ from detent.cli.common import (
     working,
 )
 from detent.cli.devices import app as devices_app
+from detent.cli.listing import list_
 from detent.cli.play import play
-from detent.errors import DetentError, ParameterError, ToolNotNamedError
+from detent.cli.traces import compare, export, replay
+from detent.errors import DetentError, ToolNotNamedError, UnknownNameError
 
 app = typer.Typer(
     name="detent",
@@ -43,15 +50,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 out = Console()
-
-Names = Annotated[
-    list[str] | None, typer.Argument(help="Experiments; all of them if none is named.")
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="K=V", help="Set a parameter; `detent list NAME` shows them."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+CLOSE = 0.6  # how alike two names are, 0 to 1, before one is taken for the other
 
 
 def leave(number: int, frame: FrameType | None) -> None:
@@ -67,170 +66,39 @@ def main() -> None:
         app()
     except DetentError as error:
         err.print(f"[bold red]detent:[/] {escape(str(error))}", highlight=False)
+        if guess := meant(error):
+            err.print(f"did you mean [bold]{escape(guess)}[/]?", highlight=False)
         sys.exit(2)
 
 
-def make_folder(folder: Path | None) -> None:
-    """The folder for results, before anything is computed."""
-    if folder is None:
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError("--out", str(folder), f"a folder ({error.strerror})") from error
+def meant(error: DetentError) -> str | None:
+    """The known name that is closest to one that is not; without case and hyphens."""
+    if not isinstance(error, UnknownNameError):
+        return None
+    plain = {re.sub(r"[\W_]", "", name.lower()): name for name in error.known}
+    near = get_close_matches(re.sub(r"[\W_]", "", error.name.lower()), plain, 1, CLOSE)
+    return plain[near[0]] if near else None
 
 
-def parse_settings(settings: list[str] | None) -> dict[str, str]:
-    """``["gap_x=0.02"]`` as a dict."""
-    pairs = {}
-    for item in settings or []:
-        name, equals, value = item.partition("=")
-        if not equals or not name:
-            raise ParameterError("--set", item, "of the form NAME=VALUE")
-        pairs[name.strip()] = value.strip()
-    return pairs
+def tell_version(wanted: bool) -> None:
+    """Print it, and no more."""
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"detent {version('detent')}")
+        raise typer.Exit
 
 
-@app.command("list")
-def list_(
-    name: Annotated[
-        str | None, typer.Argument(help="An experiment, whose parameters are listed.")
-    ] = None,
-    as_json: Json = False,
+@app.callback()
+def detent(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=tell_version, is_eager=True, help="Say which it is."
+        ),
+    ] = False,
 ) -> None:
-    """List worlds, mechanisms, experiments and devices, or the parameters of an experiment."""
-    found = library() if name is None else {"parameters": parameters_of(name)}
-    allowed = {} if name is None else ranges_of(name)
-    if as_json:
-        print(json.dumps(found, indent=1))
-        return
-    described = found.pop("descriptions", {})
-    found.pop("parameters" if name is None else "", None)
-    for kind, names in found.items():
-        table = Table(title=kind, title_justify="left", show_header=False, box=None, padding=(0, 2))
-        lines = names if isinstance(names, dict) else described.get(kind, dict.fromkeys(names, ""))
-        for one, line in lines.items():
-            table.add_row(one, escape(str(line)), allowed.get(one, ""))
-        if not lines:
-            table.add_row("none", "")
-        out.print(table)
-    if name is None:
-        out.print("detent list EXPERIMENT shows what --set can change", highlight=False)
-
-
-def library() -> dict[str, Any]:
-    """Names of all that there is, what it is, and the parameters of experiments."""
-    from detent.cli.devices import list_devices
-    from detent.experiments import EXPERIMENTS
-    from detent.mechanism.library import descriptions
-    from detent.world.world import World
-
-    return {
-        "worlds": World.library(),
-        "mechanisms": list(descriptions()),
-        "experiments": {e.name: e.title for e in EXPERIMENTS.values()},
-        "devices": list_devices(),
-        "descriptions": {"worlds": World.descriptions(), "mechanisms": descriptions()},
-        "parameters": {name: parameters_of(name) for name in EXPERIMENTS},
-    }
-
-
-def parameters_of(name: str) -> dict[str, Any]:
-    """What an experiment can be told, and its defaults."""
-    from detent.experiments import find
-
-    return find(name).parameters
-
-
-def ranges_of(name: str) -> dict[str, str]:
-    """What its parameters may be, in words."""
-    from detent.experiments import find
-
-    return {parameter: str(one) for parameter, one in find(name).ranges.items()}
-
-
-@app.command()
-def run(
-    name: Annotated[str, typer.Argument(help="An experiment, see `detent list`.")],
-    settings: Set = None,
-    folder: Annotated[
-        Path | None, typer.Option("--out", help="Folder for figure and traces.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Run one experiment: metrics, claims, figure, trace."""
-    from detent.experiments import find
-    from detent.experiments.report import write_outputs
-
-    experiment = find(name)
-    parameters = experiment.complete(parse_settings(settings))
-    make_folder(folder)
-    compile_first()
-    with working(f"running {name}"):
-        result = experiment.attempt(parameters)
-    report = experiment.report(parameters, result)
-    if folder is not None:
-        write_outputs(name, result, folder, traces=True)
-        (folder / f"{name}.json").write_text(json.dumps(report, indent=1))
-    if as_json:
-        print(json.dumps(report))
-    else:
-        print_report(report)
-        if folder is not None:
-            out.print(f"figure and traces are in {folder}")
-    if not all(claim["passed"] for claim in report["claims"]):
-        raise typer.Exit(1)
-
-
-def print_report(report: dict[str, Any]) -> None:
-    """Metrics and claims as tables."""
-    metrics = Table("metric", "value", title=report["experiment"], title_justify="left")
-    for name, value in report["metrics"].items():
-        metrics.add_row(name, f"{value:.6g}")
-    out.print(metrics)
-    claims = Table("", "claim", "measured", "required", "verdict", "source")
-    for claim in report["claims"]:
-        mark = "[green]✓[/]" if claim["passed"] else "[red]✗[/]"
-        words = [escape(claim[part]) for part in ("text", "required", "verdict", "source")]
-        claims.add_row(mark, words[0], f"{claim['measured']:.4g}", *words[1:])
-    out.print(claims)
-
-
-@app.command()
-def reproduce(
-    names: Names = None,
-    folder: Annotated[Path, typer.Option("--out", help="Folder for the report.")] = Path("results"),
-) -> None:
-    """Check every claim of the documents; exit 1 if a verdict is not the one on record.
-
-    Writes report.json, report.html and the figures.
-    """
-    from detent.experiments import EXPERIMENTS, find
-    from detent.experiments.report import write_outputs, write_report
-
-    chosen = [find(name) for name in names or EXPERIMENTS]
-    make_folder(folder)
-    compile_first()
-    reports = []
-    with working("reproducing") as progress:
-        for done, experiment in enumerate(chosen):
-            result = experiment()
-            reports.append(experiment.report(experiment.parameters, result))
-            write_outputs(experiment.name, result, folder, traces=False)
-            progress((done + 1) / len(chosen))
-    write_report(reports, folder)
-    claims = [claim for report in reports for claim in report["claims"]]
-    failed = [claim for claim in claims if not claim["passed"]]
-    for report in reports:
-        good = sum(claim["passed"] for claim in report["claims"])
-        known = f"{good} of {len(report['claims'])} verdicts are those on record"
-        out.print(f"{report['experiment']}: {known}")
-    for claim in failed:
-        number = f"{claim['measured']:.4g}, required {claim['required']}: {claim['verdict']}"
-        out.print(f"[red]✗[/] {claim['id']}: {escape(claim['text'])}: {escape(number)}")
-    out.print(f"the report is {folder / 'report.html'}")
-    if failed:
-        raise typer.Exit(1)
+    """Feel a rigid-body world."""
 
 
 @app.command()
@@ -280,18 +148,17 @@ def check(
     """Say what Detent sees in a scene, and what is wrong with it."""
     from detent.world.inspect import inspect_world
 
-    def opened(tool: str | None) -> Any:
-        return open_world(
-            scene, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
-            trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
-            release=release or (),
-        )  # fmt: skip
-
+    options: dict[str, Any] = {
+        "held": held, "keyframe": keyframe, "root": root, "allow_outside": allow_outside,
+        "trusted": trusted, "free": free, "decompose": decompose,
+        "ignore_overlaps": ignore_overlaps, "release": release or [],
+    }  # fmt: skip
     try:
-        world = opened(tool)
+        world = open_world(scene, tool, **options)
     except ToolNotNamedError as error:
-        world = opened(error.names[0])
-        err.print(f"no tool is named: as if {escape(error.names[0])} were held", highlight=False)
+        tool = error.names[0]
+        world = open_world(scene, tool, **options)
+        err.print(f"no tool is named: as if {escape(tool)} were held", highlight=False)
     found = inspect_world(world)
     found |= try_ticks(world, as_json)
     if as_json:
@@ -307,6 +174,22 @@ def check(
         out.print(f"[yellow]![/] {escape(warning)}", highlight=False)
     if not found["warnings"]:
         out.print("[green]nothing is wrong with it[/]")
+    command = play_command(scene, {"tool": tool} | options, "--local" in found["tick_with_local"])
+    out.print(f"feel it: [bold]{escape(command)}[/]", highlight=False, soft_wrap=True)
+
+
+def play_command(scene: str, options: dict[str, Any], local: bool) -> str:
+    """The command to play what was checked, with the same options; what is not set is left out."""
+    told = ["--local"] if local else []
+    for name, value in options.items():
+        key = f"--{name.replace('_', '-')}"
+        if value is True:
+            told.append(key)
+        elif isinstance(value, list):
+            told += [part for one in value for part in (key, one)]
+        elif value:
+            told += [key, str(value)]
+    return shlex.join(["detent", "play", scene, *told])
 
 
 def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:
@@ -337,6 +220,7 @@ def doctor(as_json: Json = False) -> None:
     if as_json:
         print(json.dumps(findings | {"to allow it": files}, indent=1))
         return
+    verdict = findings.pop("verdict")
     table = Table(show_header=False, box=None, padding=(0, 2))
     for name, value in findings.items():
         table.add_row(f"[bold]{name}[/]", escape(value))
@@ -345,23 +229,17 @@ def doctor(as_json: Json = False) -> None:
     out.print("log-in (limits.d), restart (systemd) or start (container) on:")
     for file, lines in files.items():
         print(f"\n# {file}\n{lines}")
+    out.print(f"\n[bold]{escape(verdict)}[/]", highlight=False, soft_wrap=True)
 
 
+app.command("list")(list_)
+app.command()(run)
+app.command()(reproduce)
 app.command()(play)
+app.command()(replay)
+app.command()(compare)
+app.command()(export)
 app.add_typer(devices_app, name="devices")
-
-
-@app.command()
-def export(
-    trace: Annotated[Path, typer.Argument(help="A trace file.")],
-    to: Annotated[str, typer.Option("--to", help="csv or parquet.")] = "csv",
-    output: Annotated[Path | None, typer.Option("--output", help="The file to write.")] = None,
-) -> None:
-    """Convert a trace to another format."""
-    from detent.record.export import export_trace
-    from detent.record.trace import Trace
-
-    out.print(f"wrote {export_trace(Trace.load(trace), trace, to, output)}")
 
 
 if __name__ == "__main__":

@@ -13,46 +13,63 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 err = Console(stderr=True)
 
+#: options of one kind stand together in `--help`
+SCENE, CONTACT, TIE, ENGINE, RUN = (
+    "What is felt", "How bodies meet", "Device and coupling", "An engine of its own", "The run",
+)  # fmt: skip
+
+
+def flag(name: str, panel: str | None, help: str) -> Any:
+    """An option that is on or off, and says no more than that."""
+    return typer.Option(name, metavar="", rich_help_panel=panel, help=help)
+
+
+def option(metavar: str, panel: str | None, help: str) -> Any:
+    """An option with a value, which *metavar* stands for."""
+    return typer.Option(metavar=metavar, rich_help_panel=panel, help=help)
+
+
 Tool = Annotated[
-    str | None, typer.Option(help="A body of the tool: its whole mechanism. Held, unless --held.")
+    str | None,
+    option("BODY", SCENE, "A body of the tool: its whole mechanism. Held, unless --held."),
 ]
-Held = Annotated[str | None, typer.Option(help="The link of the tool that the hand holds.")]
-Keyframe = Annotated[str | None, typer.Option(help="Name or index of the keyframe to start from.")]
+Held = Annotated[str | None, option("LINK", SCENE, "The link of the tool that the hand holds.")]
+Keyframe = Annotated[
+    str | None, option("KEY", SCENE, "Name or index of the keyframe to start from.")
+]
 Root = Annotated[
-    Path | None,
-    typer.Option("--root", metavar="DIR", help="It may read files of DIR, not of its folder only."),
+    Path | None, option("DIR", SCENE, "It may read files of DIR, not of its folder only.")
 ]
-Outside = Annotated[
-    bool, typer.Option("--allow-outside", help="It may read any file, wherever it lies.")
-]
+Outside = Annotated[bool, flag("--allow-outside", SCENE, "It may read any file, wherever it lies.")]
 Trusted = Annotated[
-    bool,
-    typer.Option("--trusted", help="Load it without a try in a child process, which has limits."),
+    bool, flag("--trusted", SCENE, "Load it without a try in a child process, which has limits.")
 ]
 Free = Annotated[
-    bool, typer.Option("--free", help="Roots that are fixed to the world come loose, as of a URDF.")
+    bool, flag("--free", SCENE, "Roots that are fixed to the world come loose, as of a URDF.")
 ]
 Decompose = Annotated[
-    bool, typer.Option("--decompose", help="Meshes that are not convex collide in convex parts.")
+    bool, flag("--decompose", SCENE, "Meshes that are not convex collide in convex parts.")
 ]
 Overlaps = Annotated[
     bool,
-    typer.Option("--ignore-overlaps", help="What overlaps at the start passes through each other."),
+    flag("--ignore-overlaps", SCENE, "What overlaps at the start passes through each other."),
 ]
-
 Release = Annotated[
-    list[str] | None,
-    typer.Option("--release", metavar="BODY", help="A mocap body that lets go what it holds."),
+    list[str] | None, option("BODY", SCENE, "A mocap body that lets go what it holds.")
 ]
+Json = Annotated[bool, flag("--json", None, "Print one JSON object.")]
 
 
 @contextmanager
-def working(text: str, quiet: bool = False) -> Iterator[Callable[[float], None]]:
-    """A progress bar on the error stream; yields a function that takes the fraction done."""
+def working(text: str, quiet: bool = False) -> Iterator[Callable[..., None]]:
+    """A progress bar on the error stream; yields a function that takes the fraction done.
+
+    It takes another text, too.
+    """
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=quiet) as bar:
         task = bar.add_task(text, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+        yield lambda fraction, said=text: bar.update(task, completed=fraction, description=said)
 
 
 def compile_first(quiet: bool = False) -> None:

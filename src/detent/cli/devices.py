@@ -1,8 +1,9 @@
-"""``detent devices``: presets, drivers, what each needs; and a test of one that is plugged in."""
+"""``detent devices``: presets, drivers, what each needs; to test and to tune one."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,15 +11,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from detent.cli.common import Json
+
 if TYPE_CHECKING:
     from detent.devices.protocol import Device
     from detent.devices.sheet import Sheet
+    from detent.devices.tuning import Tuned
 
 out = Console()
 app = typer.Typer(
     help="Devices: what is known of each, and what its driver needs.", invoke_without_command=True
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def described(sheet: Sheet) -> dict[str, Any]:
@@ -37,7 +40,7 @@ def list_devices() -> dict[str, str]:
     """All devices that can be named, with a line about each."""
     from detent import devices
 
-    kinds = (devices.Inertial, devices.Desktop, devices.AdmittanceDisplay)
+    kinds = (devices.Inertial, devices.Desktop, devices.AdmittanceDisplay, devices.Pantograph)
     said = {kind.__name__: (kind.__doc__ or "").splitlines()[0] for kind in kinds}
     return said | {name: sheet.title for name, sheet in devices.SHEETS.items()}
 
@@ -73,19 +76,22 @@ def devices(context: typer.Context, as_json: Json = False) -> None:
     )
 
 
+#: subspaces in few letters
+AXES = {"planar": "x y θ", "flat": "x y", "translational": "x y z", "full": "6-DOF", "rotary": "θ"}
+
+
 def print_presets(sheets: dict[str, Sheet]) -> None:
     """One line for each."""
     table = Table(
-        *("preset", "device", "senses", "pushes", "peak", "held", "rate", "driver"),
-        title="presets", title_justify="left",
+        *("preset", "senses", "pushes", "peak", "held", "rate", "driver"),
+        title="presets", title_justify="left", box=None, padding=(0, 1),
     )  # fmt: skip
-    table.columns[0].no_wrap = True
     for name, sheet in sheets.items():
         turns = sheet.actuates == "rotary"
         kind, unit = ("torque", "N·m") if turns else ("force", "N")
         peak, held = sheet.get(kind), sheet.get(f"{kind}_continuous")
         table.add_row(
-            name, sheet.title, sheet.senses, sheet.actuates,
+            name, AXES[sheet.senses], AXES[sheet.actuates],
             "unknown" if peak is None else f"{peak:g} {unit}",
             "" if held is None else f"{held:g} {unit}",
             f"{sheet.need('rate'):g} Hz", sheet.driver or "none",
@@ -139,11 +145,70 @@ def test(
         raise typer.Exit(1)
 
 
+@app.command()
+def tune(
+    name: Annotated[str, typer.Argument(help="A preset; real:NAME is the device itself.")],
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="The device file; NAME.json unless given.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=4.0, max=120.0, help="[s] altogether.")] = 20.0,
+    port: Annotated[
+        str | None, typer.Option(help="Its serial line or event file, where several fit.")
+    ] = None,
+    torque: Annotated[
+        float | None, typer.Option(help="[N·m] Peak torque, where no sheet says it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find mass, damping, friction, delay and resolution, and the stiffness that will hold.
+
+    Half of the time you move the handle about; then you LET IT GO and a chirp shakes it.
+    """
+    from detent.devices import preset
+    from detent.devices.facts import known
+    from detent.devices.file import save_device
+    from detent.devices.tuning import tune_model, tune_plugged
+
+    facts = {} if torque is None else {"torque": known(torque, "--torque")}
+    plain = name.removeprefix("real:")
+    if plain == name:
+        tuned = tune_model(preset(plain, **facts), seconds)
+    else:
+        from detent.devices.drivers import real
+
+        driver = real(plain, facts, **({} if port is None else {"port": port}))
+        tell = Console(stderr=True).print
+        tuned = tune_plugged(driver, seconds, lambda said: tell(said, highlight=False))
+    path = out_file or Path(f"{plain}.json")
+    save_device(path, plain, {**facts, **tuned.facts})
+    if as_json:
+        found = {field: fact.value for field, fact in tuned.facts.items()}
+        print(json.dumps({**found, "stiffness": tuned.stiffness, "jitter": tuned.found.jitter}))
+        return
+    print_tuned(tuned)
+    out.print(f"written to {escape(str(path))}: detent play WORLD --device {escape(str(path))}")
+
+
+def print_tuned(tuned: Tuned) -> None:
+    """Every number with its confidence, and what to do with it."""
+    found, turns = tuned.found, tuned.turns
+    units = ("kg·m²", "N·m·s/rad", "N·m") if turns else ("kg", "N·s/m", "N")
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    rows = zip(("mass", "damping", "friction"), found[:3], units, strict=True)
+    for what, one, unit in rows:
+        table.add_row(what, f"{one.value:.4g} ± {one.within:.2g} {unit}")
+    table.add_row("delay", f"{1e3 * found.delay.value:.3g} ± {1e3 * found.delay.within:.2g} ms")
+    count, length = found.resolution, "rad" if turns else "m"
+    table.add_row("resolution", "none to be seen" if count is None else f"{count:.3g} {length}")
+    table.add_row("readings", f"every {1e3 * found.period:.3g} ms, jitter {1e3 * found.jitter:.2g}")
+    out.print(table)
+    unit = "N·m/rad" if turns else "N/m"
+    out.print(f"a stiffness of {tuned.stiffness:.4g} {unit} will hold", highlight=False)
+
+
 def chosen_device(name: str | None) -> Device:
     """What `detent play --device` names: a model, a file, a real device, or an ideal one."""
-    from pathlib import Path
-
-    from detent.devices import Desktop, Inertial, preset
+    from detent.devices import Desktop, Inertial, Pantograph, preset
     from detent.devices.drivers import real
     from detent.devices.file import load_device
 
@@ -151,6 +216,8 @@ def chosen_device(name: str | None) -> Device:
         return Desktop()
     if name == "ideal":
         return Inertial()
+    if name == "pantograph":
+        return Pantograph()
     if name.startswith("real:"):
         return real(name.removeprefix("real:"))
     if Path(name).suffix == ".json":

@@ -22,7 +22,7 @@ from detent.cli.common import (
     open_world,
 )
 from detent.cli.devices import chosen_device
-from detent.errors import ParameterError
+from detent.errors import ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     from detent.coupling import Coupling
@@ -74,20 +74,22 @@ def mechanism_session(name: str, device: str | None) -> Any:
     return Session(builtin(name))
 
 
-def parse_friction(text: str | None, law: str | None) -> Friction:
-    """``"0.3,0.2"`` (or ``"0.3"``) and the name of a law, as a friction; none without."""
+def parse_friction(text: str | None, law: str | None) -> Friction | None:
+    """``"0.3,0.2"`` (or ``"0.3"``) and a law, or ``"none"``; without, the world's own."""
     from detent.world.friction import NO_FRICTION, Friction
 
-    if text is None:
+    if text is None or text == "none":
         if law is not None:
             raise ParameterError("law", law, "left out without --friction MU_S")
-        return NO_FRICTION
+        return None if text is None else NO_FRICTION
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
         numbers = []
     if len(numbers) not in (1, 2):
-        raise ParameterError("friction", text, "of the form MU_S or MU_S,MU_K, two numbers")
+        raise ParameterError(
+            "friction", text, "of the form MU_S or MU_S,MU_K, two numbers, or none"
+        )
     usual = Friction()
     static, kinetic = numbers[0], numbers[0] * usual.kinetic / usual.static
     return Friction(static, numbers[-1] if len(numbers) == 2 else kinetic, law or usual.law)
@@ -140,6 +142,18 @@ def refuse_unfit(context: typer.Context, world: str, local: bool) -> None:
         refuse_given(
             context, WORLD_OPTIONS, "with a mechanism: it is no world, and has no contacts"
         )
+
+
+def refuse_unknown(name: str) -> None:
+    """Refuse a name that is neither of a world, nor of a mechanism, nor of a file."""
+    from pathlib import Path
+
+    from detent.mechanism.library import MECHANISMS
+    from detent.world.world import World
+
+    known = {*World.library(), *MECHANISMS, *PLAYED}
+    if name not in known and not Path(name).exists() and not Path(name).suffix:
+        raise UnknownNameError("world or mechanism", name, known)
 
 
 def local_model(constraints: str | None, engine_rate: float | None) -> tuple[LocalModel, Pace]:
@@ -201,6 +215,7 @@ def play(
     near, pace = local_model(constraints, engine_rate) if local else (None, None)
     session = mechanism_session(world, device)
     if session is None:
+        refuse_unknown(world)
         opened = open_world(
             world, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,

@@ -3,6 +3,7 @@
 from detent.devices.display import AdmittanceDisplay
 from detent.devices.facts import assumed, known
 from detent.devices.inertial import IDEAL, Inertial
+from detent.devices.pantograph import Pantograph
 from detent.devices.preset import Desktop, Preset, preset
 from detent.devices.presets import SHEETS
 from detent.devices.protocol import SUBSPACES
@@ -14,6 +15,7 @@ __all__ = [
     "AdmittanceDisplay",
     "Desktop",
     "Inertial",
+    "Pantograph",
     "Preset",
     "assumed",
     "known",

@@ -23,10 +23,14 @@ class Lockstep:
         self._next_frame = pace.period
         publish(servo.updates, frames.make(self._state()))  # a session begins with a look
 
-    @property
-    def trouble(self) -> str:
-        """What the engine last said of itself."""
-        return self._frames.trouble
+    def said(self) -> list[str]:
+        """A note, if the engine had something to say of itself."""
+        trouble = self._frames.trouble
+        return [f"the engine said: {trouble}"] if trouble else []
+
+    def poses(self) -> np.ndarray:
+        """(nbody, 7) of the whole world, as the engine has it."""
+        return np.array(self._frames.engine.bodies())
 
     def until_event(self, tick: int) -> int:
         """Act on what is due at this tick; how many ticks until something is due again."""

@@ -283,9 +283,11 @@ def survey_parameters(contact: Contact) -> tuple[np.ndarray, tuple[float, ...]]:
     """Parameters with which rows also keep what is only near, and the session's properties."""
     p = np.zeros(1, PARAMETERS)
     p["contact_mode"] = RIGID
-    defaults = (*contact.gains, contact.restitution, contact.friction.static)
+    friction = contact.rubbing
+    defaults = (*contact.gains, contact.restitution, friction.static)
     p["stiffness"], p["damping"], p["restitution"], p["friction_static"] = defaults
-    return p, defaults
+    p["friction_scene"] = friction.scene
+    return p, (*defaults[:3], np.nan if friction.scene else friction.static)
 
 
 def few_numbers(rows: np.ndarray) -> np.ndarray:

@@ -1,17 +1,17 @@
-"""The corner push on a device with friction, delay and encoders: TH Fig 4.22 to 4.24 (X11)."""
+"""The corner push on the pantograph: TH Fig 4.22 to 4.24 (X11)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from detent.devices import Inertial
+from detent.devices import Inertial, Pantograph
 from detent.experiments.corner import (
     FORCE,
-    LIMITS,
     METHODS,
     RATE,
     SECONDS,
@@ -21,6 +21,7 @@ from detent.experiments.corner import (
     extent,
     penetrations,
 )
+from detent.experiments.on_pantograph import AT_ONCE, SHAPED
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds
 from detent.hands import Constant
 from detent.record.plots import METHOD_COLOURS, figure, save
@@ -29,27 +30,22 @@ from detent.session import Session
 from detent.world.world import World
 
 NAMES = ("ideal", "iapb", "iapb_spread", "pb")
-# 16000 counts per turn (TH D) at a crank of 0.13 m
-RESOLUTION = 2.0 * np.pi * 0.13 / 16_000  # [m]
 
 
-def push_device(
-    friction: float = 0.02, delay_ticks: int = 1, resolution: float = RESOLUTION
-) -> Result:
-    """Coulomb friction [N] of the device, its delay [ticks], the resolution [m] of its encoders."""
+def push_device(friction: float = 2e-4, delay_ticks: int = 1, counts: int = 16_000) -> Result:
+    """Coulomb friction [N·m] of the device's joints, its delay [ticks], counts of its encoders."""
     wide, high = extent(0.0)
     world = World.builtin("corner").placed((WALL_X - 0.02 - wide, WALL_Y + 0.05 + high, 0.0))
+    pantograph = Pantograph(friction=friction, delay_ticks=delay_ticks, counts=counts)
     traces, metrics = {}, Metrics()
     for name in NAMES:
         method = METHODS[name]
-        real = name != "ideal"  # the document compares with a simulation
-        device = Inertial(
-            delay_ticks=delay_ticks if real else 0,
-            limits=LIMITS if method.limited else None,
-            friction=(friction if real else 0.0, 0.0),
-            resolution=resolution if real else 0.0,
-        )
-        session = Session(world, method.contact, method.coupling, device, rate=RATE)
+        contact = method.contact
+        if name == "ideal":  # the document compares with a simulation
+            session = Session(world, contact, method.coupling, Inertial(), rate=RATE)
+        else:  # without limits of its own, a method leaves it to the motors to cut what it asks
+            contact = contact if method.limited else replace(contact, strategy="full")
+            session = Session(world, contact, SHAPED, pantograph, rate=RATE, force_path=AT_ONCE)
         traces[name] = session.run(SECONDS, Constant(FORCE))
         metrics |= corner_metrics(name, traces[name])
         metrics[f"{name}.bounces"] = float(bounces(traces[name]))
@@ -81,7 +77,7 @@ def device_claims(m: Metrics) -> list[Claim]:
 
 def draw_device(traces: dict[str, Trace], path: Path) -> Any:
     """Path, force and energy, in the form of TH Fig 4.22 to 4.24."""
-    title = "Corner push on a device with friction, delay and encoders (TH Fig 4.22–4.24)"
+    title = "Corner push on the twin pantograph (TH Fig 4.22–4.24)"
     fig, (axes,) = figure(1, 3, (14, 4.6), title)
     for name, trace in traces.items():
         style: dict[str, Any] = {
@@ -101,5 +97,5 @@ def draw_device(traces: dict[str, Trace], path: Path) -> Any:
 
 
 EXPERIMENTS = (
-    Experiment("corner-device", "X11", "The corner push on a device with faults", push_device),
+    Experiment("corner-device", "X11", "The corner push on the pantograph", push_device),
 )

@@ -1,4 +1,4 @@
-"""Dry friction: a peg in a hole (TH Fig 4.6-4.10, S4 Fig 7-11: X4-X6)."""
+"""Dry friction: a peg in a hole (TH Fig 4.6-4.9, S4 Fig 7: X4, X5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from detent.coupling.four_channel import TABLE_4_1
-from detent.devices import IDEAL, Inertial
+from detent.devices import IDEAL
 from detent.experiments.protocol import (
     Claim,
     Experiment,
@@ -78,16 +78,13 @@ def push_peg(
     force: float,
     wave: float,
     seconds: float = SECONDS,
-    pressed: float = PRESSED,
-    device: Inertial | None = None,
-    phase: float = 0.0,
 ) -> Trace:
-    """A jammed peg under force + wave sin(t + phase) [N] along the hole."""
-    tilt, torque = jammed(pressed)
+    """A jammed peg under force + wave sin t [N] along the hole."""
+    tilt, torque = jammed(PRESSED)
     world = World.builtin("long-hole").placed((0.0, START, tilt))
     contact = Contact(STIFFNESS, DAMPING, friction=friction)
-    hand = Sinusoid((0.0, wave), 0.0, 0.5 / np.pi, phase, (0.0, force), torque)
-    return Session(world, contact, TABLE_4_1, device or IDEAL, rate=RATE).run(seconds, hand)
+    hand = Sinusoid((0.0, wave), 0.0, 0.5 / np.pi, 0.0, (0.0, force), torque)
+    return Session(world, contact, TABLE_4_1, IDEAL, rate=RATE).run(seconds, hand)
 
 
 def rests(speed: np.ndarray) -> list[tuple[int, int]]:
@@ -268,116 +265,7 @@ def draw_pegs(
     return save(fig, path)
 
 
-# --- the same through a device
-
-RELEASE = -np.pi / 2.0  # [rad] the hand lets go where −1 − sin t is zero: nothing is shaken
-
-
-def slide_on_device(
-    pressed: Positive = 3.9,
-    device_friction: float = 0.02,
-    resolution: float = 1e-5,
-    delay_ticks: int = 1,
-) -> Result:
-    """f_y = −1 − sin t [N]; f_n [N] of a contact, the device's friction [N], encoder step [m].
-
-    Limitations: a simulated device, so nothing here says what a person perceives. The
-    thesis' f_n = 0.175 N cannot hold 2 N; with 3.9 N the bond of 0.01 mm is stiffer than a
-    step of 1/512 s can hold and the kernel softens it (to 0.015 mm), and β = 118 is no longer
-    critical.
-    """
-    device = Inertial(
-        delay_ticks=delay_ticks,
-        friction=(device_friction, 0.01 * device_friction),
-        resolution=resolution,
-    )
-    traces, metrics = {}, Metrics()
-    for name, law in LAWS.items():
-        friction = Friction(MU_S, MU_K, law=law, damping=118.0)
-        trace = traces[name] = push_peg(
-            friction, -1.0, -1.0, pressed=pressed, device=device, phase=RELEASE
-        )
-        metrics |= device_metrics(name, trace)
-    claims = device_claims(metrics)
-    return Result(metrics, claims, traces, partial(draw_device, traces, pressed))
-
-
-def device_metrics(name: str, trace: Trace) -> Metrics:
-    """Of the device along the hole."""
-    y, v = trace["device_position"][:, 1], trace["device_twist"][:, 1]
-    found, part = rests(v), first_stick(v)
-    return {
-        f"{name}.end": float(y[-1]),
-        f"{name}.stick_phases": float(len(found)),
-        f"{name}.first_stick": float(trace["time"][part.start]),
-        f"{name}.ringing": found[0][0] / RATE - part.start / RATE if found else np.inf,
-        f"{name}.rms_speed_in_stick": rms(v[part]),
-        f"{name}.oscillation_in_stick": rms(ripple(trace["time"][part], y[part])),
-        f"{name}.force_ripple_in_stick": rms(
-            ripple(trace["time"][part], trace["device_wrench"][part, 1])
-        ),
-        f"{name}.largest_lag": float(np.abs(y - trace["tool_position"][:, 1]).max()),
-    }
-
-
-def ripple(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """What is left of a signal without its slow part, a cubic."""
-    centred = time - time.mean()
-    return values - np.polyval(np.polyfit(centred, values, 3), centred)
-
-
-def device_claims(m: Metrics) -> list[Claim]:
-    """TH Fig 4.10 and S4 Fig 8-11.
-
-    The document also says that Nahvi's law misses some transitions. That does not reproduce:
-    it comes to rest three times out of three here (metric ``nahvi.stick_phases``).
-    """
-    claims = []
-    for name, label in LAW_LABELS.items():
-        n = m[f"{name}.stick_phases"]
-        text = f"{label}: sticks and slips on the device"
-        claims.append(holds(f"X6.stick-{name}", "TH Fig 4.10", text, n, "3 stick phases", n == 3))
-    for name in ("nahvi", "dahl"):
-        ratio = m[f"{name}.force_ripple_in_stick"] / max(m["reset.force_ripple_in_stick"], 1e-12)
-        text = f"{LAW_LABELS[name]}: the force oscillates in stiction (ripple, ratio)"
-        claims.append(
-            holds(f"X6.compliance-{name}", "TH Fig 4.10b-c", text, ratio, "> 1", ratio > 1.0)
-        )
-    got, other = m["reset.ringing"], min(m["nahvi.ringing"], m["dahl.ringing"])
-    text = "reset-integrator: it comes to rest sooner than the laws that oscillate"
-    required = f"< {other:.3g} s"
-    claims.append(holds("X6.rest", "TH Fig 4.10a", text, got, required, got < other))
-    return claims
-
-
-def draw_device(traces: dict[str, Trace], pressed: float, path: Path) -> Any:
-    """Trajectories and forces (TH Fig 4.10), one panel of force per law (S4 Fig 8-11)."""
-    title = (
-        "Peg in a hole through a device with friction, delay and encoders "
-        f"(TH Fig 4.10, S4 Fig 8–11): f_y = −1 − sin t N, f_n = {pressed:g} N"
-    )
-    fig, axes = figure(2, 3, (14, 7.5), title)
-    place, zoom = axes[0, 0], axes[1, 0]
-    panels = (axes[0, 1], axes[0, 2], axes[1, 1], axes[1, 2])
-    for ax, (name, trace) in zip(panels, traces.items(), strict=True):
-        style: dict[str, Any] = {"color": LAW_COLOURS[name], "label": LAW_LABELS[name], "lw": 0.9}
-        time, y = trace["time"], trace["device_position"][:, 1]
-        place.plot(time, y, **style)
-        part = first_stick(trace["device_twist"][:, 1])
-        since = time[part] - time[part.start]
-        zoom.plot(since, 1e6 * (y[part] - y[part][-1]), **style)
-        ax.plot(time, trace["device_wrench"][:, 1], **style)
-        ax.plot(time, -trace["hand_wrench"][:, 1], "--", color="0.6", lw=1, label="minus the push")
-        ax.set(xlabel="time [s]", ylabel="force on the device along the hole [N]", ylim=(-2, 3))
-    place.set(xlabel="time [s]", ylabel="device along the hole y [m]")
-    zoom.set(xlabel="time since it first came to rest [s]", ylabel="device y from its rest [µm]")
-    for ax in axes.flat:
-        ax.legend(fontsize=8, frameon=False)
-    return save(fig, path)
-
-
 EXPERIMENTS = (
     Experiment("friction-damping", "X4", "Stick and slip with three dampings", vary_damping),
     Experiment("friction-models", "X5", "Four friction laws", compare_laws),
-    Experiment("friction-device", "X6", "Four friction laws through a device", slide_on_device),
 )

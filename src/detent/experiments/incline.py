@@ -34,7 +34,7 @@ ANGLE = float(np.arctan(MU_S))  # [rad] at which it slips
 EASE = 0.5  # [s] in which the hand lets go
 SLID = 5e-4  # [m] further than any bond stretches
 TALL = SIDE / 2.0  # [m] half the height of a tall block
-HELD = 10.0  # [s] for which a rigid block must not creep
+STANDS = 10.0  # [s] for which a rigid block must not creep
 SCENE = """
 <mujoco>
   <option gravity="{gravity}"/>
@@ -94,7 +94,9 @@ def release(
     held = 2.0 * GRAVITY * np.sin(angle) * np.array([np.cos(heading), np.sin(heading), 0.0])
     hand = Sinusoid(held, 0.0, 0.25 / EASE, 0.0, -held) if eased else None
     mode = "rigid" if rigid else "impulse"
-    contact = Contact(STIFFNESS, DAMPING, mode=mode, friction=Friction(MU_S, MU_K))
+    contact = Contact(
+        STIFFNESS, DAMPING, mode=mode, friction=Friction(MU_S, MU_K, damping_ratio=1.0)
+    )
     return Session(world, contact, rate=rate).run(seconds, hand)
 
 
@@ -175,7 +177,7 @@ def rigid_metrics(below: float, above: float) -> Metrics:
     out = Metrics()
     for name, space in (("plane", False), ("space", True)):
         how: dict[str, Any] = {"space": space, "height": TALL, "eased": False, "rigid": True}
-        place = release(below * ANGLE, seconds=HELD, **how)["tool_position"]
+        place = release(below * ANGLE, seconds=STANDS, **how)["tool_position"]
         out[f"{name}.rigid_creep"] = float(np.linalg.norm(place[-1] - place[0]))
         out[f"{name}.rigid_acceleration"] = acceleration(release(above * ANGLE, **how))
         out[f"{name}.rigid_breakaway"] = breakaway_angle(**how)
@@ -203,7 +205,7 @@ def slope_claims(m: Metrics, below: float, above: float) -> list[Claim]:
         claims.append(within(f"incline.slide-{name}", source, text, got, expected, 0.02, "m/s²"))
         source = "Coulomb, TH 4.5 (M16)"
         got = m[f"{name}.rigid_creep"]
-        text = f"{name}: a tall rigid block at {below:g} arctan μ_s does not creep in {HELD:g} s"
+        text = f"{name}: a tall rigid block at {below:g} arctan μ_s does not creep in {STANDS:g} s"
         claims.append(at_most(f"incline.rigid-stick-{name}", source, text, got, 1e-6, "m"))
         got = m[f"{name}.rigid_acceleration"]
         text = f"{name}: a tall rigid block slides with g(sin θ − μ_k cos θ)"

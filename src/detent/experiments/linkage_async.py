@@ -11,7 +11,7 @@ import numpy as np
 
 from detent.devices import IDEAL
 from detent.experiments.linkages import (
-    HELD,
+    HELD_LINKS,
     RATE,
     SECONDS,
     SINGULAR,
@@ -55,7 +55,7 @@ LINKS = {
 def manipulate(link: Link, held: str, penalty: bool, offset: float, delay: float) -> Trace:
     """TH 5.4.2: 0.4 N along x."""
     law = Law("", link.bias, "inertia" if link.bias else "euclidean", penalty)
-    world = World.builtin("three-link", tool=HELD[held]).placed(START)
+    world = World.builtin("three-link", tool=HELD_LINKS[held]).placed(START)
     late = round(delay * RATE) if link.late else 0
     device = replace(
         IDEAL, mass=1.0, rotational_inertia=1.0, offset=(offset, 0.0), delay_ticks=late
@@ -87,7 +87,7 @@ def hold_async(delay: Positive = 0.02, offset: float = 0.0012) -> Result:
             link, held, penalty, offset, delay
         )
         for name, link in LINKS.items()
-        for held in HELD
+        for held in HELD_LINKS
         for penalty in (False, True)
     }
     metrics = {f"{n}.{k}": v for n, t in traces.items() for k, v in drift_metrics(t).items()}

@@ -22,7 +22,7 @@ from detent.world.world import World
 RATE = 512.0  # [Hz] TH 3
 SECONDS = 2.0  # [s] what the catalogue compares
 STIFFNESS, DAMPING = (100.0, 100.0, 0.5), (70.0, 70.0, 0.375)  # TH 5.4.1, units: errata B2
-HELD = {"distal": "link3", "middle": "link2"}
+HELD_LINKS = {"distal": "link3", "middle": "link2"}
 
 #: the middle of this band, 1.5 times as much, is σ_min/σ_max(J_h) = 1e-3 in metres and radians
 SINGULAR = 0.0156
@@ -80,7 +80,7 @@ def drift_metrics(trace: Trace) -> Metrics:
 def simulate(law: Law, link: str, singular: float = SINGULAR, rate: float = RATE) -> Trace:
     """TH 5.4.1: 1 N along x on a linkage at rest; the device starts 5 and 3 mm beside it."""
     start = (np.pi / 4.0, np.pi / 6.0, -np.pi / 6.0)
-    world = World.builtin("three-link", tool=HELD[link]).placed(start)
+    world = World.builtin("three-link", tool=HELD_LINKS[link]).placed(start)
     device = replace(IDEAL, mass=1.0, rotational_inertia=1.0, offset=(0.005, 0.003))  # M_d = 1
     session = Session(world, coupling=law.coupling(10.0, 7.0, singular), device=device, rate=rate)
     return session.run(SECONDS + 1.0 / rate, Constant((1.0, 0.0)))

@@ -22,7 +22,7 @@ from detent.world.world import World
 
 FREQUENCY = 2.5  # [Hz] TH 6.4.2: sin(5π t)
 DRIFT, TWIST = 0.02, 0.005  # [N, N·m] of the interface, which the document only mentions
-FRICTION = Friction(0.25, 0.2)  # of the walls; the document gives no numbers
+FRICTION = Friction(0.25, 0.2, damping_ratio=1.0)  # of the walls; the document gives no numbers
 SECONDS = 4.0
 HOLES = ("ir", "ir_prompt", "lm0", "lm5")
 STIFF_HOLES = ("ir", "lm0", "lm5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,9 @@ from detent.experiments.verdicts import recorded
 from detent.record.trace import Trace
 
 Metrics = dict[str, float]
+
+#: what a parameter can be, in words
+KINDS = {float: "a number", int: "a whole number", str: "a word"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ class Claim:
     verdict: str  # confirmed, refuted, or confirmed after correction
     recorded: str  # the verdict on record
     passed: bool  # whether they agree
+    least: float | None = None  # what the number must be, where that is an interval
+    most: float | None = None
 
 
 @dataclass
@@ -136,7 +142,7 @@ def _like(name: str, value: Any, default: Any) -> Any:
             raise ValueError
         out = kind(float(value)) if kind is int else kind(value)
     except (TypeError, ValueError):
-        raise ParameterError(name, value, f"of the kind {kind.__name__}") from None
+        raise ParameterError(name, value, KINDS.get(kind, kind.__name__)) from None
     if kind is float and not (-1e12 < out < 1e12):
         raise ParameterError(name, value, "finite")
     return out
@@ -147,7 +153,7 @@ def at_most(
 ) -> Claim:
     """A claim that a number is at most a limit."""
     required = f"≤ {limit:.4g} {unit}".strip()
-    return holds(id, source, text, measured, required, measured <= limit)
+    return holds(id, source, text, measured, required, measured <= limit, (None, limit))
 
 
 def within(
@@ -160,12 +166,48 @@ def within(
     unit: str = "",
 ) -> Claim:
     """A claim that a number is within a relative tolerance of a target."""
-    true = abs(measured - target) <= tolerance * abs(target)
+    wide = tolerance * abs(target)
+    true = abs(measured - target) <= wide
     required = f"{target:.4g} {unit}".strip() + f" ± {100 * tolerance:.3g} %"
-    return holds(id, source, text, measured, required, true)
+    interval = (target - wide, target + wide)
+    return holds(id, source, text, measured, required, true, interval)
 
 
-def holds(id: str, source: str, text: str, measured: float, required: str, true: bool) -> Claim:
+Interval = tuple[float | None, float | None]
+NOWHERE: Interval = (None, None)
+
+#: "< 1", "> 2 times as far": the number that the measured one is compared with
+_STATED = re.compile(r"^(?:each ratio )?([<>≤≥]) ?(−?[\d.]+(?:e-?\d+)?)(?![\d.]| \d| [×/])")
+
+
+_SUBSCRIPT = re.compile(r"\$_\{?(\w+)\}?\$")
+
+
+def stated(required: str, measured: float, true: bool) -> Interval:
+    """The interval that *required* begins with, unless what was measured contradicts it."""
+    found = _STATED.match(required)
+    if found is None:
+        return NOWHERE
+    bound = float(found[2].replace("−", "-"))
+    below = found[1] in "<≤"
+    if true and not (measured <= bound if below else measured >= bound):
+        return NOWHERE  # the number speaks of something else
+    return (None, bound) if below else (bound, None)
+
+
+def holds(
+    id: str,
+    source: str,
+    text: str,
+    measured: float,
+    required: str,
+    true: bool,
+    interval: Interval | None = None,
+) -> Claim:
     """Any other claim, and whether it came true."""
-    verdict, known = verdict_of(id, bool(true)), recorded(id)
-    return Claim(id, source, text, float(measured), required, verdict, known, verdict == known)
+    # labels that figures typeset
+    text, required = (_SUBSCRIPT.sub(r"_\1", words) for words in (text, required))
+    verdict, known, number = verdict_of(id, bool(true)), recorded(id), float(measured)
+    least, most = stated(required, number, bool(true)) if interval is None else interval
+    passed = verdict == known
+    return Claim(id, source, text, number, required, verdict, known, passed, least, most)

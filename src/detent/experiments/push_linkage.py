@@ -27,7 +27,9 @@ WORDS = {name: METHODS[name].words for name in PUSHED} | {"lm5": "static constra
 FREE_BLOCK = f"""
 <mujoco model="free-block">
   <option gravity="0 0 0" timestep="0.001953125"/>
-  <custom><text name="detent.tool" data="peg"/></custom>
+  <custom>
+    <text name="detent.tool" data="peg"/><text name="detent.friction" data="none"/>
+  </custom>
   <worldbody>
     <body name="block" pos="0.047 0 0">
       <joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>

@@ -35,6 +35,7 @@ COLOURS = {"none": BLACK, "rubber": GREEN, "wood": ORANGE, "metal": BLUE}
 SIZE = 1 << 16  # of the spectra, padded with zeros
 SCENE = f"""
 <mujoco>
+  <custom><text name="detent.friction" data="none"/></custom>
   <option gravity="0 0 0"/>
   <worldbody>
     <geom name="wall" type="plane" size="1 1 0.01" zaxis="0 1 0"/>

@@ -8,10 +8,14 @@ CORRECTED = "confirmed after correction"
 
 #: by claim: what was found, and why it is not as the document says
 RECORDED: dict[str, tuple[str, str]] = {
+    "X6.compliance-nahvi": (REFUTED, "counts of the encoders shake the bond as much as the law"),
+    "X6.compliance-dahl": (REFUTED, "counts of the encoders shake the bond as much as the law"),
+    "X6.rest": (REFUTED, "it does than Nahvi's, not than Dahl's, under counts of the encoders"),
     "X7.servo-base": (CORRECTED, "with the ½ that TH 4.27 lacks, errata E5"),
     "X7.servo-distal": (CORRECTED, "with the ½ that TH 4.27 lacks, errata E5"),
     "X10.sweep": (CORRECTED, "with all contact forces limited, errata E9"),
     "X10.returned": (CORRECTED, "with all contact forces limited, errata E9"),
+    "X11.settling_y": (REFUTED, "the motors cut impulses beyond 23 N, and the tool does not know"),
     "X12.corrected-penalty": (CORRECTED, "with the bias, errata E10"),
     "X12.drift-corrected": (CORRECTED, "with the bias, errata E10"),
     "X12.tolerance": (REFUTED, "46 mm belong to one tolerance of what counts as singular"),

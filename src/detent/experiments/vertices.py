@@ -30,6 +30,7 @@ NOTICED = 0.1  # [-] of the force level, about what a hand can tell apart
 
 SCENE = """
 <mujoco model="vertex">
+  <custom><text name="detent.friction" data="none"/></custom>
   <option gravity="0 0 0"/>
   <worldbody>
     <geom name="obstacle" type="box" size="0.05 0.05 0.02" pos="-0.05 -0.05 0"/>

@@ -13,6 +13,8 @@ MOST_BLOCKS = 16  # of a hysteretic wall
 CREEP = 1e-4  # [m/s] slower contacts do not collide
 MOST_RELIEF = 1e6  # [-] a bond whose limit falls by more than this within a tick is broken anyway
 FRICTION_MEMORY = 5  # [floats] that a friction law keeps per contact
+GRIP_MEMORY = 3  # [floats] force or strain of what sticks, per contact
+TURNING_MEMORY = 6  # [floats] that friction against turning keeps per contact
 WALL_MEMORY = 4  # [floats] that a wall keeps per contact, besides its blocks
 
 #: How often each phase visits every contact. For 4 to 16 contacts of a free body the velocity is
@@ -51,7 +53,10 @@ QUIET = 1e-4
 
 QL_STEPS = 30  # per eigenvalue of a small matrix; two are usual
 
-# What a contact remembers while it lasts: two numbers of its own, friction's, its wall's.
+# What a contact remembers while it lasts: two numbers of its own, friction's against
+# sliding and turning, its wall's.
 MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION = 0, 1, 2
-MEMORY_WALL = MEMORY_FRICTION + FRICTION_MEMORY
+MEMORY_GRIP = MEMORY_FRICTION + FRICTION_MEMORY
+MEMORY_TURNING = MEMORY_GRIP + GRIP_MEMORY
+MEMORY_WALL = MEMORY_TURNING + TURNING_MEMORY
 CONTACT_MEMORY = MEMORY_WALL + WALL_MEMORY + MOST_BLOCKS  # [floats]

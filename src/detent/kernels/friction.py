@@ -39,6 +39,9 @@ LAWS = ("none", "reset-integrator", "nahvi", "dahl", "classical")
 SYMMETRIC, EQ_4_8 = range(2)
 DEADBANDS = ("symmetric", "eq4.8")
 
+#: a damping ratio that stands for none asked for: the servo brakes what sticks (`contact.brake`)
+BRAKE = 1e3
+
 Vector = tuple[float, float, float]
 
 
@@ -198,15 +201,18 @@ def other_bond(
 
 
 @kernel
-def _stretch_bond(v_t: Vector, travel: float, u: Vector, slips: float) -> tuple[Vector, float]:
-    r"""Integrate the strain, and return it to the unit ball; it slips if it had left that.
+def _stretch_bond(
+    v_t: Vector, v_min: float, travel: float, u: Vector, slips: float
+) -> tuple[Vector, float]:
+    r"""Integrate the strain, and return it to the unit ball; it slips if it left that fast enough.
 
     .. math:: u \leftarrow \frac{u'}{\max(1, \|u'\|)}, \quad u' = u + T v_t / z_0
     """
     u = _plus(u, travel, v_t)
     squared = _inner(u, u)
     if squared >= 1.0:
-        return _times(1.0 / math.sqrt(squared), u), 1.0
+        faster = _inner(v_t, v_t) >= v_min * v_min
+        return _times(1.0 / math.sqrt(squared), u), 1.0 if faster else slips
     return u, slips
 
 
@@ -228,10 +234,12 @@ def reset_integrator(
         f = -K_r z_0 \frac{z}{\|z\|} \quad \text{(slip)}, \qquad \dot z = v_t, \; \|z\| \le z_0
 
     TH 4.6-4.8 with errata E6, E7; here μ_s f_n u = (1+a) K_r z. The bond breaks when ‖z‖
-    reaches z₀. It holds again when it shortens faster than v_min (TH 4.8), or when it has
-    shortened so far that sticking would pull no more than slipping does.
+    reaches z₀ faster than v_min; more slowly it yields, with μ_s f_n, so that a contact whose
+    normal force falls leaves its load to others instead of dropping it. It holds again when it
+    shortens faster than v_min (TH 4.8), or when it has shortened so far that sticking would
+    pull no more than slipping does.
 
-    The second rule is ours. In TH 4.8, z rests inside the dead band: a hand that moves back
+    The last rule is ours. In TH 4.8, z rests inside the dead band: a hand that moves back
     more slowly than v_min is pushed along by μ_k f_n for as long as it likes. Here the strain
     goes on following the motion, and the storage function ½(1+a)K_r z₀² − K_r z₀(z₀ − ‖z‖)
     while slipping, ½(1+a)K_r‖z‖² while sticking, never grows by more than the work put in.
@@ -242,7 +250,7 @@ def reset_integrator(
         shortens = -_inner(u, v_t)  # times the strain
         if strain * limit <= slip_force or shortens >= v_min * strain:
             slips = 0.0
-    u, slips = _stretch_bond(v_t, travel, u, slips)
+    u, slips = _stretch_bond(v_t, v_min, travel, u, slips)
     f, most = _times(-limit, u), slip_force
     if slips == 0.0:
         f, most = _plus(f, -beta, v_t), limit
@@ -309,7 +317,7 @@ def _nahvi(
     so that one expression gives both forces.
     """
     if slips == 0.0:
-        u, slips = _stretch_bond(v_t, travel, u, slips)
+        u, slips = _stretch_bond(v_t, 0.0, travel, u, slips)
     if slips != 0.0:
         speed = math.sqrt(_inner(v_t, v_t))
         if speed > 0.0:
@@ -328,7 +336,7 @@ def _dahl(v_t: Vector, limit: float, travel: float, u: Vector) -> tuple[Vector, 
     TH 4.11-4.12 with errata B2, E6. The factor 1 − (z/z_max) sign(v) of 4.12 keeps z at z_max
     while sliding on; an Euler step overshoots that, so z is returned to the ball instead.
     """
-    u, slips = _stretch_bond(v_t, travel, u, 0.0)
+    u, slips = _stretch_bond(v_t, 0.0, travel, u, 0.0)
     return u, slips, _times(-limit, u)
 
 

@@ -52,7 +52,7 @@ from detent.kernels.projection import LIMIT, SOLVED, project_onto_rows
 from detent.kernels.sliding import FrictionWork, contact_mobilities, turn_tangents, whiten_tangents
 from detent.kernels.vectors import copy_first, dot
 
-COMPRESSION, _RESTITUTION, _CLEARANCE = 0, 1, 2
+COMPRESSION, RESTITUTION, _CLEARANCE = 0, 1, 2
 
 
 @kernel
@@ -134,7 +134,7 @@ def sweep_contacts(
     """Solve one contact after the other; the largest squared change of the velocity.
 
     In compression the normal velocities reach ``bound``. In restitution the normal impulses
-    are given, and only the tangential ones follow.
+    are given, and only the tangential ones follow. What sticks slides with minus ``drift``.
     """
     N, T, u, W = work.restitution.impact.N, work.T, work.u, work.W
     bound, largest = work.restitution.bound, 0.0
@@ -148,11 +148,12 @@ def sweep_contacts(
         for k in range(nv):
             a += T[2 * i, k] * u[k]
             b += T[2 * i + 1, k] * u[k]
+        a, b = a + work.drift[i, 0], b + work.drift[i, 1]
         # the velocity that the contact would have without its own impulse
         n -= W[i, 0] * p[i, 0] + W[i, 1] * p[i, 1] + W[i, 2] * p[i, 2]
         a -= W[i, 1] * p[i, 0] + W[i, 3] * p[i, 1]
         b -= W[i, 2] * p[i, 0] + W[i, 4] * p[i, 2]
-        if phase == _RESTITUTION:
+        if phase == RESTITUTION:
             n = -W[i, 0] * p[i, 0]
         new = (0.0, 0.0, 0.0)
         if n < 0.0:
@@ -237,7 +238,7 @@ def _aim(phase: int, m: int, nv: int, restitution: Floats, work: FrictionWork) -
                 work.p[i, j], work.q[i, j] = 0.0, 0.0
         copy_first(nv, impact.u0, work.u)
     copy_first(nv, work.u, impact.u)
-    if phase == _RESTITUTION:
+    if phase == RESTITUTION:
         _give_back(m, nv, restitution, work)
     elif phase == _CLEARANCE:
         # bounds that are not above zero: reaching them can only shorten the velocity
@@ -322,10 +323,12 @@ def change_by_friction(
     impact, p, q, turn = work.restitution.impact, work.p, work.q, work.turn
     turn_tangents(m, nv, work.T, turn)
     contact_mobilities(m, nv, work)
+    for i in range(m):
+        work.drift[i, 0], work.drift[i, 1] = 0.0, 0.0
     status = SOLVED
     _, most = least_and_most(restitution, m)
     for phase in range(3):
-        if phase == _RESTITUTION and most == 0.0:
+        if phase == RESTITUTION and most == 0.0:
             continue  # a plastic collision gives nothing back
         _aim(phase, m, nv, restitution, work)
         now = p if phase == COMPRESSION else q

@@ -24,6 +24,7 @@ class FrictionWork(Struct):
     p: Floats  # [rows, 3] impulses of compression: normal, and along both rows of T
     q: Floats  # [rows, 3] impulses of restitution
     s: Floats  # [rows] impulses of the last projection
+    drift: Floats  # [rows, 2] by which contacts that stick are to slide back, along both rows
     v: Floats  # [nv] the whitened velocity that the normal impulses of compression met
     restitution: RestitutionWork
 
@@ -38,6 +39,7 @@ def friction_work(rows: int, nv: int) -> FrictionWork:
         p=np.zeros((rows, 3)),
         q=np.zeros((rows, 3)),
         s=np.zeros(rows),
+        drift=np.zeros((rows, 2)),
         v=np.zeros(nv),
         restitution=restitution_work(rows, nv),
     )
@@ -82,6 +84,18 @@ def turn_tangents(m: int, nv: int, T: Floats, turn: Floats) -> None:
             a, b = T[2 * i, k], T[2 * i + 1, k]
             T[2 * i, k] = c * a + s * b
             T[2 * i + 1, k] = c * b - s * a
+
+
+@kernel
+def turned(turn: Floats, i: int, a: float, b: float) -> tuple[float, float]:
+    """What has these parts along the tangents that were given, along the turned ones."""
+    return turn[i, 0] * a + turn[i, 1] * b, turn[i, 0] * b - turn[i, 1] * a
+
+
+@kernel
+def turn_back(turn: Floats, i: int, a: float, b: float) -> tuple[float, float]:
+    """The reverse."""
+    return turn[i, 0] * a - turn[i, 1] * b, turn[i, 1] * a + turn[i, 0] * b
 
 
 @kernel

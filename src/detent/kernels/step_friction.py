@@ -44,7 +44,14 @@ from detent.kernels.inertia import Inertia
 from detent.kernels.jit import kernel
 from detent.kernels.linalg import Floats
 from detent.kernels.projection import project_onto_rows
-from detent.kernels.sliding import FrictionWork, contact_mobilities, turn_tangents, whiten_tangents
+from detent.kernels.sliding import (
+    FrictionWork,
+    contact_mobilities,
+    turn_back,
+    turn_tangents,
+    turned,
+    whiten_tangents,
+)
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 
 
@@ -131,8 +138,7 @@ def _begin(
     for i in range(m):
         n, a, b = work.p[i, 0], 0.0, 0.0
         if p[i] >= 0.0:
-            a = turn[i, 0] * pt[i, 0] + turn[i, 1] * pt[i, 1]
-            b = turn[i, 0] * pt[i, 1] - turn[i, 1] * pt[i, 0]
+            a, b = turned(turn, i, pt[i, 0], pt[i, 1])
             size = math.sqrt(a * a + b * b)
             if size > mu[i] * n:
                 a, b = a * mu[i] * n / size, b * mu[i] * n / size
@@ -173,10 +179,15 @@ def _make_passive(m: int, nv: int, work: FrictionWork) -> None:
 def _turn_back(m: int, turn: Floats, work: FrictionWork, p: Floats, pt: Floats) -> None:
     """Impulses along the tangents that were given, from those along the turned ones."""
     for i in range(m):
-        a, b = work.p[i, 1], work.p[i, 2]
         p[i] = work.p[i, 0]
-        pt[i, 0] = turn[i, 0] * a - turn[i, 1] * b
-        pt[i, 1] = turn[i, 1] * a + turn[i, 0] * b
+        pt[i, 0], pt[i, 1] = turn_back(turn, i, work.p[i, 1], work.p[i, 2])
+
+
+@kernel
+def clear_rows(A: Floats, m: int) -> None:
+    """The first m rows of two numbers become zero."""
+    for i in range(m):
+        A[i, 0], A[i, 1] = 0.0, 0.0
 
 
 @kernel
@@ -213,6 +224,7 @@ def step_with_friction(
         copy_vector(qd, out_qd)
         return 0
     whiten_tangents(inertia, Jt, m, work.T)
+    clear_rows(work.drift, m)
     done = step_roughly(m, inertia.nv, mu, limit, sweeps, work, p, pt)
     add_change(inertia, qd, 1.0, impact, out_qd)
     return done
@@ -246,11 +258,14 @@ def step_roughly(
 ) -> int:
     """From there, with the whitened tangents in ``work.T``, to the step with friction; sweeps.
 
+    ``work.drift`` is by how much what sticks is to slide back, along the tangents.
     The change of the velocity is then in ``work.restitution.impact.u``.
     """
     impact, turn = work.restitution.impact, work.turn
     turn_tangents(m, nv, work.T, turn)
     contact_mobilities(m, nv, work)
+    for i in range(m):
+        work.drift[i, 0], work.drift[i, 1] = turned(turn, i, work.drift[i, 0], work.drift[i, 1])
     negligible = SWEPT * SWEPT * dot(impact.u0, impact.u0, nv)
     _begin(m, nv, mu, p, pt, negligible, work)
     done = 0

@@ -14,6 +14,7 @@ from detent.kernels.ringing import ring_memory
 from detent.kernels.sliding import FrictionWork, friction_work
 from detent.servo.constants import HISTOGRAM_BINS
 from detent.servo.guarded import make_guarded
+from detent.servo.observed import make_observed
 from detent.servo.structs import Clock, Device, Lead, Motion, Rows
 from detent.servo.world.overlap import limit_count
 from detent.servo.world.spans import load_size, row_width, tree_spans
@@ -61,7 +62,7 @@ def make_arrays(
     )
     motion = _motion(block, model, loads, closures)
     rows = _rows(block, model, cap, width)
-    return motion, rows, friction_work(collision, nv), make_device(), make_clock()
+    return motion, rows, friction_work(collision, nv), make_device(model.nbody), make_clock()
 
 
 def _motion(block: Block, model: mujoco.MjModel, loads: int, closures: int) -> Motion:
@@ -94,7 +95,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
         hits=a(1, whole), impact=a(3), span=a((cap, 2, 2), whole), jac=a((cap, width)),
         white=a((cap, width)), gain=a((cap, 4)), separation=a(cap),
         velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), friction=a(cap),
-        force=a(cap),
+        turning=a((cap, 2)), force=a(cap),
         carry=a((cap, 3)), rub=a((cap, 3)), slide=a((cap, 3)), rubbing=a(cap, whole),
         tangent=a((cap, width)), tangent_row=a(cap, whole), pressing=a(cap),
         memory=a((cap, CONTACT_MEMORY)),
@@ -113,6 +114,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
         heap=a(cap), lost=a(3), parent=a(model.ntree, whole), near=a(model.ntree, whole),
         group_row=a(model.ntree, whole), next_row=a(cap, whole), tree_row=a(model.ntree, whole),
         next_pair=a((cap, 2), whole), tree_gain=a((model.ntree, 2)), group_load=a(model.ntree),
+        turning_load=a(model.ntree), braked=a(nv),
         group_state=a(model.ntree, whole), trust=a(1), spreading=a(1, whole),
         constrained=a(1, whole), group_restitution=a(model.ntree), touched=a(model.ntree, whole),
         loosened=a(2),
@@ -125,14 +127,14 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
     return rows
 
 
-def make_device() -> Device:
-    """A device of no mass that cannot move."""
+def make_device(bodies: int = 0) -> Device:
+    """A device of no mass that cannot move, in a world of so many bodies."""
     a, whole = np.zeros, np.int64
     return Device(
         mass=a((6, 6)), mobility=a((6, 6)), mask=a(6), axes=a(6, whole), dimension=a(1, whole),
         packed=a((2, 6, 6)), topology=a(6), environment=a(6), felt=a(6), ring_memory=ring_memory(6),
         ringing=a(1, whole), lag=a(6), raw=a(6), filtered=a(6), altered=a(1, whole),
-        guard=make_guarded(),
+        guard=make_guarded(), observed=make_observed(bodies),
     )  # fmt: skip
 
 

@@ -42,6 +42,11 @@ ROW = np.dtype(
         ("resets", "i8"),  # pressed pairs of shapes that an update unloaded, since the start
         ("bounded", "i8"),  # rows whose gains were bounded by the step
         ("altered", "i8"),  # 1 if the force path changed the wrench
+        ("port_energy", "f8"),  # [J] W: from the hand, by the force that was held
+        ("passive_energy", "f8"),  # [J] with what the device took, and the world's sources
+        ("engine_energy", "f8"),  # [J] from the tool to the world behind a local model
+        ("passivity_wrench", "f8", 6),  # what the controller of passivity added
+        ("passive", "i8"),  # 1 if it did
         ("lateness_ns", "i8"),  # live only
         ("compute_ns", "i8"),  # live only
     ]

@@ -12,6 +12,8 @@ NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND, PLAYBACK_HAND = range(4)  # hand
 NEVER, ALWAYS, CONSTRAINED = range(3)  # device_position: when the position channel acts
 PULLED, MOVED, GOD_OBJECT = range(3)  # tool: by a wrench; to the device; as far as contacts let it
 
+# passivity: who watches over energy; the last four act
+UNWATCHED, OBSERVED, DAMPER, REFERENCE, TANK = range(5)
 
 PARAMETERS = np.dtype(
     [
@@ -29,6 +31,7 @@ PARAMETERS = np.dtype(
         ("wall_blocks", "i8"),  # of the hysteretic wall
         ("wall_breakaway", "f8"),  # [N] of its first block
         ("friction", "i8"),  # law
+        ("friction_scene", "i8"),  # coefficients are those of the scene, times the next two
         ("friction_static", "f8"),  # [-] μ_s
         ("friction_kinetic", "f8"),  # [-] μ_k
         ("friction_breakaway", "f8"),  # [m] z₀
@@ -85,6 +88,10 @@ PARAMETERS = np.dtype(
         ("local_ramp", "f8"),  # [s] in which they return
         ("local_slew", "f8", 2),  # [N/s, N·m/s] fastest change that an update causes
         ("integrator", "i8"),  # of the world: velocity first, or positions as under a held force
+        ("passivity", "i8"),  # law of the observer and the controller
+        ("passive_bound", "f8"),  # [-] a_max of its damper
+        ("passive_memory", "i8"),  # [ticks] for which a deficit is remembered
+        ("passive_compliance", "f8", 6),  # [m/N, rad/(N·m)] of the springs of the reference
         ("filter_blend", "f8"),  # [-] 1 = no filter
         ("slew", "f8", 2),  # [N/tick, N·m/tick], inf = off
         ("cap", "f8", 6),  # [N, N·m], inf = off

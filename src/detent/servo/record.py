@@ -16,6 +16,7 @@ from detent.local.records import ACTIVE, AGE, HEALED, LOADED, LOST, RESETS, SEQU
 from detent.servo.constants import TOUCH
 from detent.servo.contact.groups import row_group
 from detent.servo.mechanism import constraint_wrench
+from detent.servo.observed import ENGINE, OWN, PORT, SOURCES, Observed
 from detent.servo.parameters import RIGID
 from detent.servo.structs import (
     FREE,
@@ -51,6 +52,17 @@ def device_energy(mass: np.ndarray, twist: np.ndarray) -> float:
 
 
 @kernel
+def record_energy(ob: Observed, row: np.ndarray) -> None:
+    """The ledger of passivity; all zero where nobody watches."""
+    row["port_energy"][0] = ob.energy[PORT]
+    row["passive_energy"][0] = ob.energy[PORT] + ob.energy[OWN] + ob.energy[SOURCES]
+    row["engine_energy"][0] = ob.energy[ENGINE]
+    row["passive"][0] = ob.acts[0]
+    for i in range(6):
+        row["passivity_wrench"][0, i] = ob.wrench[i]
+
+
+@kernel
 def record_device(s: Any, row: np.ndarray) -> None:
     """Time, the device, and the wrenches on their way to it: the same for every servo."""
     st, de = s.port.state, s.device
@@ -67,6 +79,7 @@ def record_device(s: Any, row: np.ndarray) -> None:
         row["device_wrench"][0, i] = s.port.command.wrench[i]
     row["device_energy"][0] = device_energy(de.mass, st.true_twist)
     row["altered"][0] = de.altered[0]
+    record_energy(de.observed, row)
 
 
 @kernel

@@ -17,13 +17,15 @@ from detent.kernels.struct import Struct
 from detent.local.records import Local
 from detent.servo.guarded import Guarded
 from detent.servo.loop.exchange import Slot
+from detent.servo.observed import Observed
 from detent.servo.world.slumber import Sleep
 
 # Places of `Scene.features`.
 # JOINT_DAMPING: C is not zero; IMPLICIT: it is more than the damping of joints.
 # NEVER_SINGULAR: 1 = the hand moves in all directions in every pose, FREE_BODY = as a free body.
 TENDONS, ACTUATORS, GRAVITY, JOINT_DAMPING, NEVER_SINGULAR, PASSIVE, TOUCHABLE = range(7)
-IMPLICIT, DRY_JOINTS, DRY_TENDONS = range(7, 10)
+# TURNING: some contacts resist turning.
+IMPLICIT, DRY_JOINTS, DRY_TENDONS, TURNING = range(7, 11)
 FREE_BODY = 2
 
 
@@ -33,7 +35,7 @@ class Scene(Struct):
     model: int  # addresses
     data: int
     nv: int
-    features: np.ndarray  # (10,) see above
+    features: np.ndarray  # (11,) see above
     qpos: np.ndarray
     qvel: np.ndarray
     passive: np.ndarray  # qfrc_passive
@@ -141,6 +143,7 @@ class Rows(Struct):
     damping: np.ndarray
     restitution: np.ndarray
     friction: np.ndarray  # (cap,) [-] μ_s of the pair
+    turning: np.ndarray  # (cap, 2) [m] its torsional and its rolling coefficient, static
     force: np.ndarray  # (cap,) [N]
     carry: np.ndarray  # (cap, 3) [m/s] of the plane of a local constraint, else 0
     rub: np.ndarray  # (cap, 3) [N] friction force on the second body
@@ -192,7 +195,9 @@ class Rows(Struct):
     tree_row: np.ndarray  # (ntree,) the first of the rows between two spans, by span, or -1
     next_pair: np.ndarray  # (cap, 2) the next such row
     tree_gain: np.ndarray  # (ntree, 2) [1/s², 1/s] traces of G K and G B of the rows of a span
-    group_load: np.ndarray  # (ntree,) Σ f_n G_tt of the contacts of a group that rub
+    group_load: np.ndarray  # (ntree,) [m/s²] Σ f_n G_tt of the contacts of a group that rub
+    turning_load: np.ndarray  # (ntree,) Σ μ f_n G of those that resist turning
+    braked: np.ndarray  # (nv,) scratch: the velocity ahead of what rubs
     group_state: np.ndarray  # (ntree,) of the group whose root is this tree
     trust: np.ndarray  # (1,) [-] how much of contact forces is rendered
     spreading: np.ndarray  # (1,) 1 = the tool's last impulse was cut short and goes on
@@ -267,6 +272,7 @@ class Device(Struct):
     filtered: np.ndarray  # (6,)
     altered: np.ndarray  # (1,) 1 = the force path changed it
     guard: Guarded
+    observed: Observed
 
 
 class Lead(Struct):

@@ -6,14 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from detent.checks import one_of
+from detent.checks import instance, one_of
 from detent.coupling import Coupling
+from detent.devices import AdmittanceDisplay, Inertial
+from detent.devices.adapters import Adapter
 from detent.devices.protocol import Device
 from detent.engines import find_engine
 from detent.errors import ParameterError
+from detent.hands import Guided, Hand
 from detent.kernels.constants import INTEGRATORS
 from detent.local.model import LocalModel
+from detent.local.pace import Pace
 from detent.world.contact import Contact, check_rigid
+from detent.world.friction import NO_FRICTION
 from detent.world.names import geom_name
 from detent.world.world import PROPERTIES, World
 
@@ -33,18 +38,34 @@ def rigid(contact: Contact) -> Contact:
     if contact.mode == "penalty":
         allowed = "rigid (which impulse, the default, becomes) with UnilateralCoupler"
         raise ParameterError("contact mode", contact.mode, allowed)
-    if contact.friction.law != "none":
+    if contact.rubbing.law != "none" and not contact.rubbing.scene:
         allowed = "none with UnilateralCoupler, whose tool has no inertia"
-        raise ParameterError("friction law", contact.friction.law, allowed)
+        raise ParameterError("friction law", contact.rubbing.law, allowed)
     check_rigid(contact, "the rigid contact of UnilateralCoupler")
-    return replace(contact, mode="rigid")
+    return replace(contact, mode="rigid", friction=NO_FRICTION)
 
 
-def check_device(device: Device, coupling: Coupling) -> None:
-    """A device that is told how to move needs a coupling that says so."""
+def fitting_device(device: Device | None, coupling: Coupling) -> Device:
+    """The device, or one like the tool; one that is told how to move needs a coupling for that."""
+    if device is None:
+        return AdmittanceDisplay() if coupling.channels.leads else Inertial()
     if device.takes_motion and not coupling.channels.leads:
         allowed = f"an impedance device with {type(coupling).__name__}, or coupling=Admittance()"
         raise ParameterError("device", type(device).__name__, allowed)
+    return device
+
+
+def check_simulated(device: Device, adapter: Adapter) -> None:
+    """A real device does not wait for virtual time."""
+    if adapter.begin is not None:
+        kind = type(device).__name__
+        raise ParameterError("device", kind, "simulated in lockstep: a real one runs live")
+
+
+def check_live_hand(hand: Hand | None) -> None:
+    """Live, somebody else leads a hand."""
+    if isinstance(hand, Guided):
+        raise ParameterError("hand", hand, "without a path: live, `Live.pull` moves the target")
 
 
 def check_integrator(integrator: str) -> str:
@@ -53,10 +74,15 @@ def check_integrator(integrator: str) -> str:
 
 
 def check_local(
-    local: LocalModel | None, engine: str | type, contact: Contact, frozen: float
+    local: LocalModel | None,
+    engine: str | type,
+    pace: Pace | None,
+    contact: Contact,
+    frozen: float,
 ) -> None:
     """What a local model cannot do, and what is nothing without one."""
     if local is None:
+        instance("pace", pace, type(None), "left out without local=LocalModel()")
         if engine != "mujoco":
             raise ParameterError("engine", engine, "left out without local=LocalModel()")
         return
@@ -68,10 +94,12 @@ def check_local(
     find_engine(engine)
 
 
-def idle_friction(world: World, contact: Contact) -> list[str]:
-    """A note, if geoms have a friction that the contact lets nobody feel."""
-    if contact.friction.law != "none":
+def idle_friction(world: World, contact: Contact, coupling: Coupling) -> list[str]:
+    """A note, if the scene or its geoms have a friction that nobody asked to leave out."""
+    if contact.rubbing.law != "none":
         return []
+    if world.friction.scene and coupling.channels.tool == "god-object":
+        return [f"the scene's friction does not act with {type(coupling).__name__}: use another"]
     geoms = np.nonzero(world.properties[:, PROPERTIES.index("friction")] > 0.0)[0]
     if not len(geoms):
         return []

@@ -49,12 +49,13 @@ def fill_contact(p: np.ndarray, contact: Contact) -> None:
     p["resultant"] = contact.resultant
     p["restitution"] = contact.restitution
     p["joint_limit_frequency"] = JOINT_LIMIT_FREQUENCY
-    wall, friction = contact.wall, contact.friction
+    wall, friction = contact.wall, contact.rubbing
     p["wall"] = WALLS.index(wall.law)
     p["wall_integral"] = wall.integral
     p["wall_blocks"] = wall.blocks
     p["wall_breakaway"] = wall.strongest(contact.gains[0], float(p["limit"][0, :3].min()))
     p["friction"] = LAWS.index(friction.law)
+    p["friction_scene"] = friction.scene
     p["friction_static"] = friction.static
     p["friction_kinetic"] = friction.kinetic
     p["friction_breakaway"] = friction.breakaway

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from detent.coupling import Admittance, Coupling, UnilateralCoupler, VirtualCoupler
-from detent.devices.preset import Preset
 from detent.devices.protocol import Device
 from detent.errors import ParameterError
 from detent.local.model import LocalModel
 from detent.setup.combinations import suited
+from detent.setup.sheets import sheet_of
 from detent.setup.subject import Subject
-from detent.world.contact import Contact
+from detent.world.contact import Contact, settled
+from detent.world.weight import USUAL
 from detent.world.world import World
-
-
-def sheet_of(device: Device | None) -> Preset | None:
-    """The preset that a device is, or that its driver has."""
-    found = getattr(device, "preset", device)
-    return found if isinstance(found, Preset) else None
 
 
 def is_rigid(world: World) -> bool:
@@ -47,7 +42,7 @@ def fitting_coupling(
         return spring
     god = UnilateralCoupler(stiffness=stiffness, damping=damping)
     try:
-        suited(contact or Contact(), god)
+        suited(settled(contact or Contact(), USUAL, subject.world.friction), god)
     except ParameterError:  # friction, walls, penalty contact
         return spring
     return god

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from detent.coupling.base import Following
 from detent.devices import AdmittanceDisplay
-from detent.devices.protocol import Device as DeviceModel
+from detent.servo.arrays import make_lead
 from detent.servo.structs import Device, Lead
+from detent.setup.asked import Asked
 from detent.setup.constants import COUPLING_DAMPING, COUPLING_STIFFNESS
 
 
-def fill_lead(
-    le: Lead,
-    device: DeviceModel,
-    following: Following,
-    known: Device,
-    mobility: np.ndarray,
-    step: float,
-    notes: list[str],
-) -> None:
-    """A display follows, or the model of an impedance device that is pulled."""
+def lead_for(
+    asked: Asked, known: Device, mobility: np.ndarray, step: float, notes: list[str]
+) -> Lead:
+    """A display follows, or the model of an impedance device that is pulled; or nobody does."""
+    le, device, following = make_lead(), asked.device, asked.coupling.following()
+    if following is None:
+        return le
     le.senses[0] = device.takes_motion
     gains = [following.stiffness, following.integral, following.damping]
     ratio = 1.0
@@ -38,6 +35,7 @@ def fill_lead(
         joints = device.joint_map()
     for i, (gain, factor) in enumerate(zip(gains, (soft, soft, ease), strict=True)):
         le.gains[i] = np.linalg.solve(joints, np.diag(factor * gain) @ joints)
+    return le
 
 
 def _bounded(value: float, most: float) -> float:

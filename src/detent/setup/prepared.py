@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ from detent.setup.coupling import fill_coupling
 from detent.setup.device import fill_limits
 from detent.setup.hand import fill_hand
 from detent.setup.notes import run_notes
+from detent.setup.passivity import check_change, fill_passivity
 from detent.world.contact import Contact, settled
 
 
@@ -66,7 +68,7 @@ class Prepared:
             contact = settings.contact
             if not isinstance(contact, Contact):
                 raise ParameterError("contact", contact, "a Contact")
-            contact = settled(contact, now.contact.gains)
+            contact = settled(contact, now.contact.gains, now.contact.rubbing)
             settings = settings._replace(contact=contact)
             fill_contact(out, suited(contact, now.coupling))
             fill_limits(out, contact, self.device)
@@ -82,6 +84,8 @@ class Prepared:
             fill_coupling(out, settings.coupling, self.start, self.servo.device, notes)
         instance("force_path", settings.force_path, ForcePath, "a ForcePath")
         settings.force_path.fill(out, self.device.safety)
+        check_change(now.passivity, settings.passivity)
+        fill_passivity(out, settings.passivity, self.servo.device.observed)
         if isinstance(settings.hand, Guided | Playback) and settings.hand is not now.hand:
             raise ParameterError("hand", settings.hand, "a Constant, Sinusoid or Impedance by then")
         fill_hand(out, settings.hand)
@@ -113,6 +117,18 @@ class Prepared:
     def said(self) -> list[str]:
         """What the start and the run so far have to say."""
         return self.notes + self._changes + run_notes(self.servo, self.model, self.data, self.rate)
+
+
+def batches(
+    ready: Prepared, hand: Hand | None, ticks: int, engine: Lockstep | None = None
+) -> Iterator[np.ndarray]:
+    """Tick in lockstep; the raw rows of a part at a time, which the next part overwrites."""
+    done = 0
+    while done < ticks:
+        batch = advance(ready, hand, done, min(len(ready.servo.ring), ticks - done), engine)
+        ready.servo.written[0] = 0
+        done += batch
+        yield ready.servo.ring[:batch]
 
 
 def advance(

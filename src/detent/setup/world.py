@@ -17,11 +17,11 @@ from detent.local.proxy import Cut, cut_to_tool
 from detent.local.records import history_ticks, make_local, state_size, update_size
 from detent.mechanism import Mechanism
 from detent.servo import places
-from detent.servo.arrays import make_arrays, make_lead
+from detent.servo.arrays import make_arrays
 from detent.servo.columns import ROW
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
-from detent.servo.parameters import FULL, PARAMETERS
+from detent.servo.parameters import FULL, PARAMETERS, PULLED
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
 from detent.servo.world.overlap import fill_slack
@@ -36,7 +36,9 @@ from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
 from detent.setup.device import fill_device, fill_limits, place_device
 from detent.setup.hand import aim, fill_hand
 from detent.setup.joints import with_joint_gains
-from detent.setup.lead import fill_lead
+from detent.setup.lead import lead_for
+from detent.setup.limits import beyond_passive
+from detent.setup.passivity import fill_observed, fill_passivity, fill_sources
 from detent.setup.prepared import Prepared, Settings
 from detent.setup.sinking import heavy_tool
 from detent.world.contact import Contact, settled
@@ -67,7 +69,8 @@ class WorldSubject:
 
     def settled(self, contact: Contact, rate: float) -> Contact:
         """The contact with numbers: what holds the bodies of this world at this rate [Hz]."""
-        return settled(contact, default_gains(self.world.model, self.world.qpos, rate))
+        gains = default_gains(self.world.model, self.world.qpos, rate)
+        return settled(contact, gains, self.world.friction)
 
     def start(self) -> ToolStart:
         """The held link at the start."""
@@ -118,15 +121,18 @@ class WorldSubject:
             model, capacity, collision_capacity(model, capacity), len(closures.h)
         )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
-        notes += held_by(self.world) + idle_friction(self.world, asked.contact)
+        notes += held_by(self.world) + idle_friction(self.world, asked.contact, asked.coupling)
         notes += heavy_tool(self.world, asked.device)
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
         adapter = place_device(asked.device, device, start, asked.coupling, 1.0 / rate, notes)
-        lead = make_lead()
-        following = asked.coupling.following()
-        if following is not None:
-            fill_lead(lead, asked.device, following, device, start.mobility, 1.0 / rate, notes)
+        fill_observed(device, asked.device, adapter, asked.passivity, 1.0 / rate)
+        in_tool = model.dof_treeid == model.body_treeid[world.held]
+        mine = ~in_tool | (p["tool"][0] == PULLED)
+        fill_sources(device.observed, model, data, mine)
+        fill_passivity(p, asked.passivity, device.observed)
+        notes += beyond_passive(device, p, asked.passivity.law)
+        lead = lead_for(asked, device, start.mobility, 1.0 / rate, notes)
         target = adapter.port.state.true_pose.copy()
         aim(target, hand)
         updates, states = self._slots(model, host)
@@ -166,7 +172,7 @@ class WorldSubject:
             stages=empty_table(places.PLACES),
         )
         notes += fill_slack(model, data, servo.scene, rows)
-        settings = Settings(asked.contact, asked.coupling, asked.force_path, hand)
+        settings = Settings(asked.contact, asked.coupling, asked.force_path, hand, asked.passivity)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 
     def _parameters(

@@ -60,6 +60,7 @@ def _scene(count: int, seed: int) -> str:
     size = " ".join(map(str, TOOL))
     return f"""
     <mujoco model="cluttered">
+      <custom><text name="detent.friction" data="none"/></custom>
       <option timestep="{STEP}" integrator="implicitfast"/>
       <size memory="256M"/>
       <worldbody>

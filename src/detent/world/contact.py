@@ -27,7 +27,9 @@ class Contact:
     four times as stiff. With ``resultant`` they are those of the whole face, however many
     points the collision detection reports (B9). Left out, they are those of the world: what
     holds its heaviest body within 0.5 mm on one contact, at least 4 kN/m (`world.weight`); a
-    session's contact has the numbers.
+    session's contact has the numbers. ``friction`` left out is the world's own, too: that of its
+    geoms, pair by pair, and none in built-in worlds. A `Friction` replaces it, `NO_FRICTION`
+    removes it.
 
     ``mode`` is ``"impulse"`` (impulses on collision, penalty at rest: TH 4.2),
     ``"penalty"`` (never an impulse) or ``"rigid"`` (complementarity time stepping without
@@ -57,7 +59,7 @@ class Contact:
     method: str = "complementarity"
     self_collision: str = "relative"
     clamp: bool = True  # a contact never pulls
-    friction: Friction = NO_FRICTION
+    friction: Friction | None = None  # None: what the world says
     wall: Wall = PLAIN_WALL  # normal force at rest
     strategy: str = "spread"  # where the device has limits (TH 4.5.2)
     limit: str = "total"  # what of the contact response is limited
@@ -70,7 +72,9 @@ class Contact:
         fraction("restitution", self.restitution)
         flag("resultant", self.resultant)
         flag("clamp", self.clamp)
-        instance("friction", self.friction, Friction, "a Friction, such as Friction(static=0.3)")
+        if self.friction is not None:
+            allowed = "None, or a Friction, such as Friction(static=0.3)"
+            instance("friction", self.friction, Friction, allowed)
         instance("wall", self.wall, Wall, 'a Wall, such as Wall("seh")')
         one_of("contact mode", self.mode, MODES)
         one_of("collision method", self.method, METHODS)
@@ -88,18 +92,28 @@ class Contact:
             check_rigid(self)
 
     @property
+    def rubbing(self) -> Friction:
+        """Its friction: none where no session settled it."""
+        return self.friction or NO_FRICTION
+
+    @property
     def gains(self) -> tuple[float, float]:
         """[N/m, N·s/m] stiffness and damping: the usual ones where no session settled them."""
-        usual = settled(self, USUAL)
+        usual = settled(self, USUAL, NO_FRICTION)
         return float(usual.stiffness or 0.0), float(usual.damping or 0.0)
 
 
-def settled(contact: Contact, gains: tuple[float, float]) -> Contact:
-    """A contact with numbers for what was left out: *gains* [N/m, N·s/m] are those of its world."""
+def settled(contact: Contact, gains: tuple[float, float], friction: Friction) -> Contact:
+    """A contact with what was left out: *gains* [N/m, N·s/m] and *friction* are its world's."""
     stiffness, damping = contact.stiffness, contact.damping
     if damping is None:
         damping = gains[1] if stiffness is None else USUAL[1]
-    return replace(contact, stiffness=gains[0] if stiffness is None else stiffness, damping=damping)
+    return replace(
+        contact,
+        stiffness=gains[0] if stiffness is None else stiffness,
+        damping=damping,
+        friction=contact.friction or friction,
+    )
 
 
 def check_collisions(contact: Contact) -> None:
@@ -113,7 +127,7 @@ def check_collisions(contact: Contact) -> None:
 
 def check_rigid(contact: Contact, rigid: str = "rigid contact") -> None:
     """Rigid contact has no penalty force, and Coulomb's law: no bonds, in collisions as at rest."""
-    friction = contact.friction
+    friction = contact.rubbing
     if contact.wall.law != "zoh":
         allowed = f"zoh with {rigid}, which has no penalty force that a wall could shape"
         raise ParameterError("wall", contact.wall.law, allowed)

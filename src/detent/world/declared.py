@@ -9,6 +9,7 @@ import numpy as np
 
 from detent.checks import vector
 from detent.errors import SceneError, UnknownNameError
+from detent.world.friction import NO_FRICTION, SCENE_FRICTION, Friction
 from detent.world.names import body_name
 
 
@@ -46,6 +47,15 @@ def declared_point(model: mujoco.MjModel) -> list[float] | None:
             "in metres, in the held body's frame"
         )
     return values
+
+
+def declared_friction(model: mujoco.MjModel) -> Friction:
+    """The scene's own friction: that of its geoms and pairs, unless it says none."""
+    said = declared_text(model, "detent.friction")
+    if said not in (None, "none"):
+        raise SceneError(f"detent.friction is {said!r}: it must be 'none', or left out")
+    rubs = (model.geom_condim > 1).any() or (model.pair_dim > 1).any()
+    return SCENE_FRICTION if said is None and rubs else NO_FRICTION
 
 
 def keyframe_name(model: mujoco.MjModel, key: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from detent.checks import flag, not_negative, one_of, positive
 from detent.errors import ParameterError
-from detent.kernels.friction import DEADBANDS, LAWS
+from detent.kernels.friction import BRAKE, DEADBANDS, LAWS
 
 DEAD_BAND = 1e-4  # [m/s] TH 4.3.1
 BONDS = ("reset-integrator", "nahvi", "dahl")  # laws whose surfaces are tied by a spring
@@ -17,21 +17,27 @@ class Friction:
     """How surfaces hold and slide: TH 4.3.1, `detent.kernels.friction`.
 
     ``law`` is ``"reset-integrator"`` [HF91], ``"nahvi"``, ``"dahl"``, ``"classical"`` or
-    ``"none"``. ``damping`` is the raw β of TH 4.6 [N·s/m]; left out, β follows from the
-    damping ratio, which is 1 unless given. Geoms can override the static coefficient (see
-    `World`); the kinetic one keeps its ratio to it. Dahl's law knows no static friction: it
-    holds and slides with μ_k, and μ_s is ignored.
+    ``"none"``. ``damping`` is the raw β of TH 4.6 [N·s/m]; with a ``damping_ratio`` β follows
+    from that (TH's is 1). Without either, a reset integrator that sticks is held at once
+    (`servo.contact.brake`), so that a load that comes suddenly slips at μ_s f_n, too. Geoms can
+    override the static coefficient (see `World`); the kinetic one keeps its ratio to it. Dahl's
+    law knows no static friction: it holds and slides with μ_k, and μ_s is ignored.
+
+    With ``scene`` the coefficients are those that the scene gives each pair of geoms, as MuJoCo
+    combines them, and ``static`` and ``kinetic`` multiply them: `SCENE_FRICTION`, the default of
+    loaded scenes, has 1 for both. Only so do contacts of ``condim`` 4 and 6 resist turning.
     """
 
     static: float = 0.25  # [-] μ_s
     kinetic: float = 0.2  # [-] μ_k
     law: str = "reset-integrator"
     breakaway: float = 1e-5  # [m] z₀, strain at which the bond breaks
-    damping_ratio: float | None = None  # [-] of oscillations while sticking; None = 1
+    damping_ratio: float | None = None  # [-] of oscillations while sticking
     damping: float | None = None  # [N·s/m] β
     dead_band: float = DEAD_BAND  # [m/s] v_min
     deadband: str = "symmetric"  # "eq4.8" is the document to the letter (errata E7)
     impacts: bool = True  # collisions have Coulomb friction too; False is TH 4.15
+    scene: bool = False  # static and kinetic multiply what the scene says
 
     def __post_init__(self) -> None:
         one_of("friction law", self.law, LAWS)
@@ -45,8 +51,11 @@ class Friction:
         positive("breakaway", self.breakaway)
         positive("dead_band", self.dead_band)
         flag("friction impacts", self.impacts)
+        flag("friction scene", self.scene)
         if self.damping_ratio is not None:
             not_negative("damping_ratio", self.damping_ratio)
+            if self.damping_ratio >= BRAKE:
+                raise ParameterError("damping_ratio", self.damping_ratio, f"less than {BRAKE:g}")
         if self.damping is not None:
             not_negative("friction damping", self.damping)
             if self.damping_ratio is not None:
@@ -96,10 +105,11 @@ class Friction:
 
     @property
     def raw_damping(self) -> float:
-        """β [N·s/m], or minus the damping ratio: what the kernel takes."""
+        """β [N·s/m], or minus the damping ratio, or −`BRAKE`: what the kernel takes."""
         if self.damping is not None:
             return self.damping
-        return -1.0 if self.damping_ratio is None else -self.damping_ratio
+        return -BRAKE if self.damping_ratio is None else -self.damping_ratio
 
 
 NO_FRICTION = Friction(law="none", static=1.0, kinetic=1.0)
+SCENE_FRICTION = Friction(static=1.0, kinetic=1.0, scene=True)

@@ -59,6 +59,7 @@ def inspect_world(world: World) -> dict[str, Any]:
         "actuators": [_actuator(world, model, i) for i in range(model.nu)],
         "springs": [joint_name(model, int(j)) for j in np.nonzero(model.jnt_stiffness)[0]],
         "worth_holding": [str(one) for one in worth_holding(model)],
+        "friction": _friction(world, data),
         "default_stiffness": f"{default_gains(model, world.qpos, _RATES[0])[0]:.3g} N/m",
         "stiffest_contact": _stiffest(world, data),
         "contact_pairs_at_the_start": _touching(model, data),
@@ -66,6 +67,21 @@ def inspect_world(world: World) -> dict[str, Any]:
         "overrides": _overrides(world),
         "warnings": _warnings(world, model, data),
     }
+
+
+def _friction(world: World, data: mujoco.MjData) -> str:
+    """What a session has by default: the scene's, with the span of what touches, or none."""
+    if not world.friction.scene:
+        return "none, unless the session's contact has one"
+    model = world.model
+    known = data.contact.friction[data.contact.dim > 1, 0]
+    where = "contacts at the start" if len(known) else "geoms"
+    known = known if len(known) else model.geom_friction[model.geom_condim > 1, 0]
+    turning = int((model.geom_condim > 3).sum() + (model.pair_dim > 3).sum())
+    also = f", {turning} geom(s) or pair(s) resist turning" if turning else ""
+    least, most = known.min(initial=np.inf), known.max(initial=0.0)
+    span = f"{least:.3g}" if least == most else f"{least:.3g} to {most:.3g}"
+    return f"the scene's, {span} at its {where}{also}" if len(known) else "the scene's pairs'"
 
 
 def _stiffest(world: World, data: mujoco.MjData) -> str:
@@ -221,7 +237,7 @@ def _left_out(world: World, model: mujoco.MjModel) -> list[str]:
     out = []
     if model.neq and not active_equalities(model):
         out.append("its loops are switched off: equality constraints are disabled or not active")
-    if np.isfinite(world.properties[:, 3]).any():
+    if np.isfinite(world.properties[:, 3]).any() and not world.friction.scene:
         out.append("friction of geoms acts only if the session's contact has a friction law")
     own = model.geom_solref[:, 0] != mujoco.MjSpec().default.geom.solref[0]
     if own.any():

@@ -16,6 +16,7 @@ from detent.world.altering import exclude_overlaps, free_roots
 from detent.world.altering import release as let_go
 from detent.world.complaints import in_words
 from detent.world.declared import (
+    declared_friction,
     declared_held,
     declared_point,
     declared_text,
@@ -47,6 +48,9 @@ class World:
         <text name="detent.held" data="handle"/>
         <numeric name="detent.point" data="0 0.03 0"/>
 
+    Its friction is that of its geoms, unless it says ``<text name="detent.friction"
+    data="none"/>``, as the built-in worlds do.
+
     What the caller gives wins, and drops what the scene says of those after it: a named tool
     is held itself, at its centre of mass, unless the caller says otherwise.
 
@@ -77,6 +81,7 @@ class World:
     ) -> None:
         self.name = name
         self.spec = spec
+        self.source: dict[str, Any] = {}  # the file and the options that it was loaded with
         plain = _compile(spec, name)
         tool_id = find_tool(plain, tool)
         if not gravity:
@@ -95,6 +100,7 @@ class World:
         self._check_held(held)
         self.point = hand_point(point, self.model.body_ipos[self.held])
         self.properties = _properties(self.model, properties or {})
+        self.friction = declared_friction(self.model)
         self.qpos, self.qvel, self.ctrl, self.act = _start(self.model, keyframe)
 
     @classmethod
@@ -134,14 +140,23 @@ class World:
         spec = read_scene(str(path), False, path.name, allow_outside, beneath, trusted)
         key = options.get("keyframe")
         spec = _alter(spec, path.name, key, free, decompose, ignore_overlaps, release)
-        return cls(spec, tool=tool, **{"name": path.stem, **options})
+        world = cls(spec, tool=tool, **{"name": path.stem, **options})
+        told: dict[str, Any] = {
+            "tool": tool, "root": root and str(root), "allow_outside": allow_outside, "free": free,
+            "decompose": decompose, "ignore_overlaps": ignore_overlaps, "release": list(release),
+            **options,
+        }  # fmt: skip
+        world.source = {"path": str(path.resolve()), **{k: v for k, v in told.items() if v}}
+        return world
 
     @classmethod
     def builtin(cls, name: str, **options: Any) -> World:
         """A world of the library; ``World.library()`` lists them."""
         if name not in cls.library():
             raise UnknownNameError("built-in world", name, cls.library())
-        return cls.load(LIBRARY / f"{name}.xml", **{"name": name, "trusted": True, **options})
+        world = cls.load(LIBRARY / f"{name}.xml", **{"name": name, "trusted": True, **options})
+        world.source = {"path": name, **{k: v for k, v in world.source.items() if k in options}}
+        return world
 
     @classmethod
     def from_string(

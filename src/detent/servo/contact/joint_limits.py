@@ -51,7 +51,7 @@ def begin_row(
         return -1
     rows.separation[r] = s
     rows.restitution[r] = p["restitution"][0]
-    rows.friction[r] = 0.0
+    rows.friction[r], rows.turning[r, 0], rows.turning[r, 1] = 0.0, 0.0, 0.0
     for side in range(2):
         rows.geom[r, side], rows.body[r, side] = -1, -1
     rows.tree[r, 0], rows.tree[r, 1] = trees

@@ -35,6 +35,7 @@ def react(s: Servo) -> None:
         return
     press_resting(s.scene, s.motion, s.rows, s.parameters)
     call_stage(s.stages[places.RUB], s)
+    call_stage(s.stages[places.TURN], s)
     if mode == IMPULSE:
         strike_colliding(s)
     if keeps_memory(s.parameters):

@@ -163,6 +163,22 @@ def pair_property(sc: Scene, geom1: int, geom2: int, column: int, world: float) 
 
 
 @kernel
+def write_friction(sc: Scene, rows: Rows, c: int, r: int, p: np.ndarray) -> None:
+    """Coefficients of row r: those of contact c as MuJoCo combined them, or the session's.
+
+    Of two along the tangents, which only explicit pairs can have, the smaller.
+    """
+    share, said, dim = p["friction_static"][0], sc.contact["friction"], sc.contact["dim"][c]
+    along, spin, roll = share, 0.0, 0.0
+    if p["friction_scene"][0] != 0:
+        along = share * min(said[c, 0], said[c, 1]) if dim >= 3 else 0.0
+        spin = share * said[c, 2] if dim >= 4 else 0.0
+        roll = share * min(said[c, 3], said[c, 4]) if dim >= 6 else 0.0
+    rows.friction[r] = pair_property(sc, rows.geom[r, 0], rows.geom[r, 1], 3, along)
+    rows.turning[r, 0], rows.turning[r, 1] = spin, roll
+
+
+@kernel
 def is_copy(rows: Rows, r: int) -> bool:
     """Whether an earlier row is the same constraint (the z-copies of a planar contact).
 
@@ -211,7 +227,7 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
         rows.damping[r] = pair_property(sc, g1, g2, 1, p["damping"][0])
         rows.restitution[r] = pair_property(sc, g1, g2, 2, p["restitution"][0])
-        rows.friction[r] = pair_property(sc, g1, g2, 3, p["friction_static"][0])
+        write_friction(sc, rows, c, r, p)
         r += 1
     rows.count[0] = r
 

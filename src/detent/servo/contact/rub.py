@@ -8,6 +8,7 @@ import numpy as np
 
 from detent.kernels.constants import MEMORY_FRICTION, MEMORY_WALL
 from detent.kernels.friction import (
+    BRAKE,
     CLASSICAL,
     RESET_INTEGRATOR,
     SYMMETRIC,
@@ -23,11 +24,13 @@ from detent.kernels.jit import kernel
 from detent.kernels.spans import project_spans, whiten_open_spans
 from detent.kernels.vectors import clear_vector, dot
 from detent.local.records import ACTIVE
+from detent.servo.contact.brake import brake
 from detent.servo.contact.columns import clear_row, columns, same_columns
 from detent.servo.contact.groups import row_group
 from detent.servo.contact.rows import add_relative_row
+from detent.servo.contact.torques import add_forces
+from detent.servo.parameters import PULLED
 from detent.servo.structs import Motion, Rows, Scene, Servo
-from detent.servo.world.axes import add_wrench
 
 
 @kernel
@@ -173,17 +176,30 @@ def whiten_tangents(mo: Motion, rows: Rows, count: int) -> None:
 
 
 @kernel
+def has_brake(p: np.ndarray) -> bool:
+    """Whether what sticks is braked: no damping was asked for, and forces move the tool."""
+    return p["friction_damping"][0] <= -BRAKE and p["tool"][0] == PULLED and is_default(p)
+
+
+@kernel
+def is_default(p: np.ndarray) -> bool:
+    """Whether the law is the default one."""
+    return p["friction"][0] == RESET_INTEGRATOR and p["friction_literal"][0] == SYMMETRIC
+
+
+@kernel
 def rub_contacts(rows: Rows, count: int, p: np.ndarray) -> None:
     """rows.rub = the friction forces of the contacts on their second bodies."""
-    law, literal, step = p["friction"][0], p["friction_literal"][0], p["step"][0]
+    law, step = p["friction"][0], p["step"][0]
     static, breakaway = p["friction_static"][0], p["friction_breakaway"][0]
     damping, slow = p["friction_damping"][0], p["friction_dead_band"][0]
+    damping = -1.0 if damping <= -BRAKE else damping
     ratio = p["friction_kinetic"][0] / static if static > 0.0 else 1.0
     friction, slide, force, normal = rows.friction, rows.slide, rows.force, rows.normal
     rubbing, memory, out = rows.rubbing, rows.memory, rows.rub
-    default, most = law == RESET_INTEGRATOR and literal == SYMMETRIC, most_friction(law, 1.0, ratio)
+    default, most = is_default(p), most_friction(law, 1.0, ratio)
     travel, share, last, m = 0.0, 0.0, -1.0, MEMORY_FRICTION
-    load, group = 0.0, -1
+    load, group, holds = 0.0, -1, has_brake(p)
     for i in range(count):
         r = rubbing[i]
         mu, f = friction[r], force[r]
@@ -195,10 +211,13 @@ def rub_contacts(rows: Rows, count: int, p: np.ndarray) -> None:
             continue
         if mu != last:  # mostly all contacts have one
             last, (travel, free) = mu, bond_travel(law, load, step, mu, ratio * mu, breakaway)
+            if holds:
+                travel, free = step / breakaway, True
             if not free and law != CLASSICAL:  # which has no bond
                 note_loosened(rows, step / (travel * breakaway))
             share = stick_damping(damping, ratio * mu * travel / step, load, 1.0, step)
         beta = share * f if damping < 0.0 else stick_damping(damping, 0.0, load, f, step)
+        beta = 0.0 if holds else beta
         limit, slips, before = most * mu * f, memory[r, m + 3], memory[r, m + 4]
         v, n = (slide[r, 0], slide[r, 1], slide[r, 2]), (normal[r, 0], normal[r, 1], normal[r, 2])
         u = (memory[r, m], memory[r, m + 1], memory[r, m + 2])
@@ -224,34 +243,6 @@ def note_loosened(rows: Rows, times: float) -> None:
 
 
 @kernel
-def add_rubbing(sc: Scene, rows: Rows, count: int, side: int, out: np.ndarray) -> None:
-    """out += the torques of the friction forces on the bodies of one side.
-
-    Contacts of one body mostly follow each other: their wrench is summed up first.
-    """
-    rubbing, bodies, point, rub = rows.rubbing, rows.body, rows.point, rows.rub
-    centre, sign, body, root = sc.subtree_com, 1.0 if side == 1 else -1.0, -1, 0
-    mx, my, mz, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(count):
-        r = rubbing[i]
-        if bodies[r, side] < 0:
-            continue
-        if bodies[r, side] != body:
-            if body >= 0:
-                add_wrench(sc, body, (mx, my, mz), (x, y, z), 0, out)
-            body = bodies[r, side]
-            root = sc.body_root[body]
-            mx, my, mz, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        fx, fy, fz = sign * rub[r, 0], sign * rub[r, 1], sign * rub[r, 2]
-        rx, ry = point[r, 0] - centre[root, 0], point[r, 1] - centre[root, 1]
-        rz = point[r, 2] - centre[root, 2]
-        mx, my, mz = mx + ry * fz - rz * fy, my + rz * fx - rx * fz, mz + rx * fy - ry * fx
-        x, y, z = x + fx, y + fy, z + fz
-    if body >= 0:
-        add_wrench(sc, body, (mx, my, mz), (x, y, z), 0, out)
-
-
-@kernel
 def rub(s: Servo) -> None:
     """Stage: friction forces of all resting contacts into mo.penalty.
 
@@ -266,5 +257,7 @@ def rub(s: Servo) -> None:
         return
     find_load(sc, mo, rows, count)
     rub_contacts(rows, count, s.parameters)
+    if has_brake(s.parameters):
+        brake(s, count)
     for side in range(2):
-        add_rubbing(sc, rows, count, side, mo.penalty)
+        add_forces(sc, rows, count, side, rows.rub, mo.penalty)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from detent.kernels.inertia import whiten
+from detent.kernels.inertia import Inertia, respond_to, whiten
 from detent.kernels.jit import kernel
 from detent.kernels.mapping import map_torques
 from detent.kernels.vectors import clear_vector, copy_vector
 from detent.servo.structs import (
     FREE_BODY,
     GRAVITY,
+    JOINT_DAMPING,
     NEVER_SINGULAR,
     Device,
     Motion,
@@ -29,6 +30,40 @@ def external_torques(sc: Scene, mo: Motion) -> None:
             mo.external[j] = mo.penalty[j] + mo.impulsive[j] + sc.passive[j] + sc.actuator[j]
             if sc.features[GRAVITY] != 0:
                 mo.external[j] += weight_torque(sc, j)
+
+
+@kernel
+def add_product(
+    M: np.ndarray, inertia: Inertia, scale: float, x: np.ndarray, out: np.ndarray
+) -> None:
+    """out ← out + scale M x of a symmetric matrix with the layout of the inertia."""
+    rownnz, rowadr, colind = inertia.rownnz, inertia.rowadr, inertia.colind
+    for k in range(inertia.nv):
+        diagonal = rowadr[k] + rownnz[k] - 1
+        out[k] += scale * M[diagonal] * x[k]
+        for a in range(rowadr[k], diagonal):
+            out[k] += scale * M[a] * x[colind[a]]
+            out[colind[a]] += scale * M[a] * x[k]
+
+
+@kernel
+def ease_damping(sc: Scene, mo: Motion, step: float) -> None:
+    r"""Damping is felt as the step applies it: with the velocity that it leaves, not the old one.
+
+    .. math:: -C \dot q' = -D A^{-1} C \dot q, \qquad A = D + T C, \quad T C \dot q = (A - D) \dot q
+
+    Otherwise a joint with c ≫ m/T would strike the hand with a force that it never has.
+    """
+    asked, felt = mo.scratch, mo.white
+    clear_vector(asked)
+    add_product(mo.M, mo.inertia, 1.0 / step, sc.qvel, asked)
+    add_product(sc.M, mo.inertia, -1.0 / step, sc.qvel, asked)
+    copy_vector(asked, felt)
+    respond_to(mo.damped, felt)
+    add_product(sc.M, mo.inertia, -1.0, felt, asked)
+    for j in range(sc.tool_first, sc.tool_end):
+        if sc.in_tool[sc.dof_tree[j]] != 0:
+            mo.external[j] += asked[j]
 
 
 @kernel
@@ -79,5 +114,7 @@ def map_to_hand(sc: Scene, mo: Motion, de: Device, torque: np.ndarray, out: np.n
 def reach(s: Servo) -> None:
     """Stage: the environment's wrench at the hand."""
     external_torques(s.scene, s.motion)
+    if s.scene.features[JOINT_DAMPING] != 0:
+        ease_damping(s.scene, s.motion, s.parameters["step"][0])
     map_to_hand(s.scene, s.motion, s.device, s.motion.external, s.device.environment)
     copy_vector(s.device.environment, s.device.felt)

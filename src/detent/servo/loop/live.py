@@ -22,6 +22,7 @@ from detent.servo.loop.loop import run_live
 from detent.servo.loop.rights import Promises
 from detent.servo.loop.status import Meter, Status, open_percentile
 from detent.servo.structs import SKIPS, STARTED, STOP, TICKS
+from detent.servo.watching import OFF, Passivity
 from detent.world.contact import Contact
 
 #: parameters that a running servo cannot change, and those that may be infinite
@@ -29,9 +30,9 @@ FIXED = (
     *("step", "integrator", "frozen", "contact_mode", "strategy", "shaping"),
     *("device_force", "device_position", "tool", "hand_on_tool", "leads"),
     *("local_moving", "local_inertia", "local_literal"),
-    *("singular", "friction", "friction_impacts", "wall", "wall_blocks"),
+    *("singular", "friction", "friction_scene", "friction_impacts", "wall", "wall_blocks"),
 )
-UNBOUNDED = ("slew", "cap", "limit", "local_slew")
+UNBOUNDED = ("slew", "cap", "limit", "local_slew", "passive_bound")
 SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
 
 
@@ -62,6 +63,7 @@ class Settings(NamedTuple):
     coupling: Coupling
     force_path: ForcePath
     hand: Hand | None
+    passivity: Passivity = OFF
 
 
 class Ready(Protocol):
@@ -115,6 +117,7 @@ class Live:
         self._lock = threading.Lock()  # between readers of the page and of the status line
         self._drained = 0
         self.sink_error: Exception | None = None  # what stopped the recording, if anything
+        self.changed: list[float] = []  # [s] when a person changed more than the hand
         self._lost = 0
         self._chunks: deque[np.ndarray] = deque()
         self._view = np.zeros(servo.views.buffers.shape[1], np.uint8)
@@ -171,19 +174,23 @@ class Live:
         coupling: Coupling | None = None,
         force_path: ForcePath | None = None,
         hand: Hand | None = None,
+        passivity: Passivity | None = None,
     ) -> None:
-        """Change how bodies meet, gains, the force path or the hand, from the next tick on.
+        """Change how bodies meet, gains, force path, hand or passivity, from the next tick on.
 
         Gains may change, laws may not: ``change(contact=replace(live.settings.contact,
         stiffness=8000))``. What the step cannot hold is bounded, as at the start. What is left
         out stays as it is.
         """
-        given = (contact, coupling, force_path, hand)
+        given = (contact, coupling, force_path, hand, passivity)
         with self._changing:
+            old_settings = self.settings
             pairs = zip(given, self.settings, strict=True)
             new = Settings(*(old if value is None else value for value, old in pairs))  # type: ignore[arg-type]
             self._send(self._ready.changed(self.parameters, new))
             self._ready.accept()
+            if new[:3] != old_settings[:3]:
+                self.changed.append(float(self._servo.clock.counts[TICKS]) / self.rate)
             if isinstance(hand, Impedance) and hand.target is not None:
                 self.pull(hand.target, hand.target_quaternion)
 
@@ -270,7 +277,9 @@ class Live:
     def notes(self) -> list[str]:
         """Where the step bounds something and from which rate on it would not, and warnings."""
         trouble = "" if self.engine is None else self.engine.status().trouble
-        return self._ready.said() + ([f"the engine said: {trouble}"] if trouble else [])
+        said = self._ready.said() + ([f"the engine said: {trouble}"] if trouble else [])
+        error = self.sink_error
+        return said if error is None else [*said, f"the recording stopped: {error}"]
 
     def _drive(self) -> None:
         try:

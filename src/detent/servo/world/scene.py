@@ -96,6 +96,7 @@ def _features(model: mujoco.MjModel, singular_nowhere: int) -> np.ndarray:
             int(resists_beyond_joints(model)),
             int(dry_joints(model).any()),
             int(dry_tendons(model).any()),
+            int((model.geom_condim > 3).any() or (model.pair_dim > 3).any()),
         ],
         np.int64,
     )

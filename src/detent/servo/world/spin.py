@@ -62,8 +62,8 @@ def inertia_under(sc: Scene, i: int, v: Triple) -> Triple:
 def spins(sc: Scene, mo: Motion, rows: Rows, i: int, p: np.ndarray) -> bool:
     """Whether body i turns freely in this tick, and so fast that it matters.
 
-    A tool that is led goes where its device is. Impulses and rigid contacts have chosen the
-    velocity at the end of the step, gyration and all.
+    A tool that is led goes where its device is. Impulses and rigid contacts, near ones too, have
+    chosen the velocity at the end of the step, gyration and all.
     """
     j = sc.spin_dof[i]
     tree, squared = sc.dof_tree[j], 0.0
@@ -71,8 +71,12 @@ def spins(sc: Scene, mo: Motion, rows: Rows, i: int, p: np.ndarray) -> bool:
         squared += mo.scratch[k] * mo.scratch[k]
         if mo.velocity[k] != mo.scratch[k]:
             return False
-    if p["contact_mode"][0] == RIGID and rows.touched[tree] != 0:
-        return False
+    if p["contact_mode"][0] == RIGID:
+        if rows.touched[tree] != 0:
+            return False
+        for k in range(j - 3 if sc.spin_free[i] != 0 else j, j + 3):
+            if mo.penalty[k] != 0.0:
+                return False
     led = p["tool"][0] != PULLED and sc.in_tool[tree] != 0
     step = p["step"][0]
     return sc.tree_awake[tree] != 0 and not led and squared * step * step > SLOW_SPIN * SLOW_SPIN

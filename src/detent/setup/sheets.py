@@ -1,0 +1,12 @@
+"""The data sheet behind a device."""
+
+from __future__ import annotations
+
+from detent.devices.preset import Preset
+from detent.devices.protocol import Device
+
+
+def sheet_of(device: Device | None) -> Preset | None:
+    """The preset that a device is, or that its driver has."""
+    found = getattr(device, "preset", device)
+    return found if isinstance(found, Preset) else None
