@@ -24,7 +24,10 @@ from numba.core.registry import CPUDispatcher
 from detent.kernels.cached import ByContent
 
 CHECKED = bool(numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
-OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None}
+OPTIONS: dict[str, Any] = {
+    **{"nopython": True, "nogil": True},
+    **{"error_model": "numpy", "boundscheck": None},
+}
 
 
 class _Linked(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
