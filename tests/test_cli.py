@@ -125,7 +125,7 @@ def test_run_writes_figure_and_readable_traces(tmp_path: Path, call: Called) -> 
     out = call("export", str(tmp_path / "corner-push-iapb.arrow"), "--to", "csv")
     assert out.returncode == 0
     first = (tmp_path / "corner-push-iapb.csv").read_text().splitlines()[0]
-    assert "device_position_0" in first
+    assert "device_position_x" in first
 
 
 def test_reproduce_writes_the_report(tmp_path: Path, call: Called) -> None:

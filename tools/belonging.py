@@ -45,7 +45,7 @@ def tests(file: str, *names: str) -> tuple[str, ...]:
 
 
 MECHANICS = tests("kernels/test_mechanics")
-HAND = tests("servo/test_hand_stages")
+HAND = (*tests("servo/test_hand_stages"), *tests("servo/test_hand_edges"))
 LOCAL = tests("servo/test_local_stages")
 BALLS = tests(
     "servo/test_contact_response",
@@ -128,6 +128,7 @@ SLEEP = tests(
     "the_tool_and_what_has_a_motor_never_sleep",
     "what_sleeps_is_not_looked_at",
 )
+FREE = tests("servo/test_free_motion")
 STEPS = tests("servo/test_rigid_steps")
 MEMORY = tests("world/test_detection", "a_tick_recalls_and_remembers")
 RUBBING = tests("servo/test_rubbing")
@@ -143,10 +144,12 @@ TESTS: dict[str, tuple[str, ...]] = {
     "kernels/constants.py": (
         *tests("kernels/test_contact"),
         *tests("kernels/test_step_friction"),
+        *tests("kernels/test_loops"),
         *BALLS,
     ),
     "kernels/constrained.py": MECHANICS,
     "kernels/inertia.py": (*tests("kernels/test_inertia"), *tests("kernels/test_loops")),
+    "kernels/passivity.py": tests("servo/test_passivity"),
     "kernels/limits.py": (*tests("kernels/test_limits"), *tests("servo/test_guard")),
     "kernels/rank.py": tests("kernels/test_mapping"),
     "kernels/ringing.py": tests("kernels/test_shaping"),
@@ -154,11 +157,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         *tests("kernels/test_impact_friction"),
         *tests("kernels/test_step_friction"),
     ),
-    "kernels/spans.py": (*BODIES, *STEPS),
     "kernels/stops.py": MECHANICS,
     "kernels/topology.py": (*tests("kernels/test_mapping"), *TOPOLOGY),
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
-    "servo/contact/columns.py": (*BODIES, *BALLS, *ROWS),
+    "servo/contact/brake.py": RUBBING,
+    "servo/contact/columns.py": (*BALLS, *ROWS, *BODIES),
     "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
     "servo/contact/identity.py": (*tests("world/test_detection"), *RUBBING),
@@ -170,6 +173,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/contact/rows.py": (*LIMITS, *BALLS, *ROWS, *BODIES),
     "servo/contact/rub.py": RUBBING,
     "servo/contact/seams.py": SEAMS,
+    "servo/contact/torques.py": RUBBING,
+    "servo/contact/turn.py": RUBBING,
     "servo/guard.py": (*tests("servo/test_guard"), *HAND, *FAULTS),
     "servo/hand/approach.py": (*HAND, *SHAPED),
     "servo/hand/command.py": HAND,
@@ -186,9 +191,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "servo/hand/shape.py": SHAPED,
     "servo/hand/topology.py": TOPOLOGY,
+    "servo/local/coherence.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/merge.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/report.py": LOCAL,
     "servo/local/sense.py": LOCAL,
+    "servo/local/separation.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/smooth.py": LOCAL,
     "servo/mechanism.py": MECHANICS,
     "servo/port.py": HAND,
@@ -198,9 +205,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/world/axes.py": (*ROWS, *RUBBING),
     "servo/world/close.py": LOOPS,
     "servo/world/dry.py": DRY,
-    "servo/world/move.py": (*HAND, *STATES, *LOOPS),
+    "servo/world/loop_energy.py": FREE,
+    "servo/world/move.py": (*HAND, *STATES, *LOOPS, *FREE),
     "servo/world/sense.py": (*STATES, *ROWS, *MEMORY),
     "servo/world/sleep.py": SLEEP,
+    "servo/world/spin.py": FREE,
     "servo/world/weight.py": WEIGHT,
 }
 
@@ -209,6 +218,10 @@ EXPLAINED = {
     "servo/contact/joint_limits.py: rows.stiffness[r], rows.damping[r] = -1.0, -1.0"
     " # from the inertia, see respond: 1.0 -> 2.0":
         "Equivalent: any negative number says that `respond` has yet to find the gains.",
+    "kernels/linalg.py: threshold = 0.0: 0.0 -> 1.0":
+        "Equivalent: the first of the pivots sets it.",
+    "kernels/projection.py: worst, found = -tolerance, -1: 1 -> 2":
+        "Equivalent: any negative number says that none is violated.",
     "servo/contact/rub.py: others += 1: 1 -> 2":
         "Equivalent while there is room: every other row is skipped, and presses with nothing.",
 }  # fmt: skip

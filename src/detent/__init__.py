@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from detent.mechanism import Mechanism
     from detent.record.trace import Trace
     from detent.servo.force_path import ForcePath
+    from detent.servo.watching import Passivity
     from detent.session import Session
     from detent.world.baumgarte import Baumgarte
     from detent.world.contact import Contact
@@ -47,6 +48,7 @@ _HOMES = {
     "FourChannel": "detent.coupling",
     "LocalModel": "detent.local.model",
     "Pace": "detent.local.pace",
+    "Passivity": "detent.servo.watching",
     "Mechanism": "detent.mechanism",
     "Session": "detent.session",
     "Shaping": "detent.coupling",
@@ -73,6 +75,7 @@ __all__ = [
     "LocalModel",
     "Mechanism",
     "Pace",
+    "Passivity",
     "Session",
     "Shaping",
     "Topology",

@@ -116,6 +116,10 @@ class DeviceDataError(DetentError):
         self.device, self.field = device, field
 
 
+class IdentificationError(DetentError):
+    """A recording that does not say what a device is; says what to do about it."""
+
+
 class DeviceMissingError(DetentError):
     """A device needs what is not installed; says what that is, and where to get it."""
 

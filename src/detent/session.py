@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,9 @@ from detent.mechanism import Mechanism
 from detent.record.trace import KeptWriter, Trace
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Live
+from detent.servo.watching import Passivity
 from detent.setup import combinations
+from detent.setup.collect import collect
 from detent.setup.combinations import suited
 from detent.setup.constants import CHUNK
 from detent.setup.contact import check_material
@@ -32,7 +34,9 @@ from detent.setup.cost import tick_cost
 from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
-from detent.setup.prepared import Prepared, batches, raise_fault
+from detent.setup.passivity import chosen_passivity
+from detent.setup.prepared import Prepared, raise_fault
+from detent.setup.restore import restored
 from detent.setup.subject import Subject
 from detent.setup.subjects import make_subject
 from detent.setup.warmup import warm
@@ -67,6 +71,8 @@ class Session:
         pace: when the engine looks and when its updates arrive, in lockstep.
         sleep: let bodies that rest, and that nothing moving touches, sleep until something
             reaches them (docs/architecture.md says within what tolerance); False = never.
+        passivity: who watches that no energy comes out that nobody put in (docs/passivity.md); on
+            by default for a device of a data sheet, off for an ideal one.
     """
 
     def __init__(
@@ -85,6 +91,7 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
         sleep: bool = True,
+        passivity: Passivity | None = None,
     ) -> None:
         self.subject: Subject = make_subject(
             frozen, world=world, contact=contact, coupling=coupling, device=device,
@@ -103,7 +110,16 @@ class Session:
         self.integrator = combinations.check_integrator(integrator)
         self.local, self.engine, self.pace = local, engine, pace or Pace()
         self.sleep = flag("sleep", sleep)
+        self.passivity = chosen_passivity(passivity, self.device)
         combinations.check_local(local, engine, pace, self.contact, self.frozen)
+
+    @classmethod
+    def of_trace(cls, trace: Trace, changes: Sequence[str] = ()) -> Session:
+        """The session that made a trace, or one with other settings: ``["contact.mode=penalty"]``.
+
+        With `hands.Playback.from_trace` as its hand it makes the same run again, to the bit.
+        """
+        return cls(**restored(trace.meta, changes))
 
     @property
     def world(self) -> World:
@@ -129,24 +145,11 @@ class Session:
         ready = self.prepare(hand, self.rate, ring=min(ticks, CHUNK))
         combinations.check_simulated(self.device, ready.adapter)
         engine = self.play_engine(ready) if self.local is not None else None
-        parts, done = [], 0
         meta = self.describe(hand, self.rate, ready.notes)
-        writer = self._writer(record, meta)
-        try:
-            for rows in batches(ready, hand, ticks, engine):
-                parts.append(self.subject.kept(rows))
-                done += len(rows)
-                if writer is not None:
-                    writer.append(rows)
-                if progress is not None:
-                    progress(done / ticks)
-                raise_fault(ready.servo, parts[-1])
-        finally:
-            if writer is not None:
-                writer.close()
-        meta["notes"] = ready.said()
-        meta["notes"] += engine.said() if engine is not None else []
-        return Trace(np.concatenate(parts), meta)
+        writer, kept = self._writer(record, meta), self.subject.kept
+        rows = collect(ready, hand, ticks, engine, kept, writer, progress)
+        meta["notes"] = ready.said() + (engine.said() if engine is not None else [])
+        return Trace(rows, meta)
 
     @contextmanager
     def live(
@@ -169,7 +172,7 @@ class Session:
         cost = self.tick_cost(hand, rate)
         host = None if self.local is None else self.host_engine()
         bodies = None if self.subject.cut is None else self.subject.cut.bodies
-        writer = None
+        writer = live = None
         try:
             ready = self.prepare(hand, rate, ring=max(4096, int(rate)), host=host)
             writer = self._writer(record, self.describe(hand, rate, ready.notes))
@@ -187,7 +190,8 @@ class Session:
             if host is not None:
                 host.stop()
             if writer is not None:
-                writer.close()
+                said = {} if live is None else {"notes": live.notes(), "changed": live.changed}
+                writer.close(said)
         raise_fault(ready.servo, self.subject.kept(live.recent()))
         if live.sink_error is not None:
             stopped = f"recording to {record} stopped: {live.sink_error}"
@@ -203,7 +207,7 @@ class Session:
         """The same session with the hand at a link, where a live one stopped, with its changes."""
         other = copy.copy(self)
         other.subject = self.subject.holding(held, *live.configuration())
-        contact, other.coupling, other.force_path, _ = live.settings
+        contact, other.coupling, other.force_path, _, other.passivity = live.settings
         other.contact = contact or self.contact
         return other
 

@@ -87,14 +87,14 @@ def test_what_is_assumed_is_said() -> None:
 def test_a_session_on_every_preset_keeps_its_limits(name: str, rate: float) -> None:
     """Pushed hard into the corner: finite, within cap and slew, no torque where no motor is."""
     device = model(name)
-    push = Constant(force=(1.0, -1.0), torque=0.05)
+    push = Constant(force=(3.0, -3.0), torque=0.05)
     contact = Contact(4000, 30, strategy="full")  # "full" does not switch the caps off
     run = Session(World.builtin("corner"), contact, device=device, rate=rate).run(0.3, push)
     sent, safety = run["device_wrench"], device.safety
-    assert not any("no force" in note for note in run.meta["notes"])  # which no slew holds back
     assert np.isfinite(run["device_position"]).all()
     assert (sent[:, np.array(safety.actuated) == 0.0] == 0.0).all()
     steps = np.diff(sent, axis=0, prepend=np.zeros((1, 6)))
+    steps[~sent.any(axis=1)] = 0.0  # out of reach or too fast, the force is gone at once
     for block, part in enumerate((slice(0, 3), slice(3, 6))):
         assert np.linalg.norm(sent[:, part], axis=1).max() <= safety.length[block] * (1 + 1e-12)
         most = safety.slew[block] / rate * (1 + 1e-9)

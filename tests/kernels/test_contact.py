@@ -17,6 +17,7 @@ from detent.kernels.contact import (
     is_new,
     join_groups,
     penalty_force,
+    within,
 )
 from detent.kernels.inertia import whiten_rows
 from detent.servo import places
@@ -235,3 +236,16 @@ def test_outside_there_is_no_way_out() -> None:
     depth, way = exit_of_plane((5.0, 5.0, -0.1), np.zeros(3), R, 1e-6)
     assert depth == pytest.approx(0.1)
     assert way == up
+
+
+def test_bounds_are_met_within_their_tolerance_on_all_six_sides() -> None:
+    low, high = np.array([-0.3, 0.1, 0.5]), np.array([0.2, 0.4, 1.5])
+    bounds, middle = np.concatenate([low, high]), 0.5 * (low + high)
+    assert within(tuple(middle), bounds, 0.0)
+    for axis in range(3):
+        for end, sign in ((low, -1.0), (high, 1.0)):
+            for beyond in (-0.5, 0.5, 2.0):
+                point = middle.copy()
+                point[axis] = end[axis] + sign * beyond * 1e-3
+                assert within(tuple(point), bounds, 1e-3) == (beyond < 1.0)
+                assert within(tuple(point), bounds, 0.0) == (beyond < 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from detent.collision import dense_inertia
+from detent.kernels.constants import DEPENDENT
 from detent.kernels.impact import impact_work, resolve_complementarity
 from detent.kernels.inertia import (
     Inertia,
@@ -169,3 +170,16 @@ def test_closing_alike_nearby_solves_the_same_system(loops: list[Loop]) -> None:
         closed_acceleration(near.inertia, wanted, np.zeros(len(near.W)), found)
         want = near.multiplier_system(torque, wanted)
         np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-6 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_closure_counts_from_an_angle_to_the_others_on(factor: float) -> None:
+    """Whitened: by its sine, whatever its length."""
+    D = random_spd(np.random.default_rng(8), 4, 100.0)
+    dense = dense_inertia(D)
+    inertia = make_inertia(dense.rownnz, dense.rowadr, dense.colind, 2)
+    assert factor_inertia(D[np.tril_indices(4)], inertia)
+    L = np.linalg.cholesky(D[::-1, ::-1])[::-1, ::-1].T  # D = Lᵀ L
+    first, other = np.eye(4)[:2]
+    W = np.array([first, 30.0 * (first + factor * DEPENDENT * other)]) @ L
+    assert close_loops(inertia, 2, W, np.zeros(2)) == (2 if factor > 1.0 else 1)

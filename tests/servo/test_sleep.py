@@ -140,7 +140,12 @@ def test_what_lies_on_a_platform_wakes_with_it() -> None:
     found = {}
     for sleep in (True, False):
         ready = start(
-            Session(world, Contact(4000.0, 30.0, friction=Friction()), LOOSE, sleep=sleep)
+            Session(
+                world,
+                Contact(4000.0, 30.0, mode="penalty", friction=Friction()),
+                LOOSE,
+                sleep=sleep,
+            )
         )
         home = place(ready, "held").copy()
         for _ in range(200):

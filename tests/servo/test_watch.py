@@ -160,6 +160,28 @@ def test_the_dead_man_the_speed_and_the_reach_withhold_force_and_give_it_back() 
     np.testing.assert_array_equal(device.guard.off_ticks, [1, 3, 2])
 
 
+def test_only_who_was_too_fast_or_outside_has_to_come_well_back() -> None:
+    """Below the limits there is force, however near to them, unless they were passed before."""
+    device = Watched(speed=(1.0, 10.0), reach=0.1)
+    for twist, x in (((0.99, 0, 0, 0, 0, 9.9), 0.0), ((0,) * 6, 0.0999)):
+        device.state.twist[:] = twist
+        device.read(x)
+        assert device.guard.off[0] == 0
+    device.state.position[:] = (0.06, -0.06, 0.06)  # beyond by its length alone
+    device.read()
+    assert device.guard.off[0] == OUTSIDE
+    np.testing.assert_array_equal(device.guard.off_ticks, [0, 0, 1])
+
+
+def test_the_reach_is_counted_from_where_the_session_began() -> None:
+    device = Watched(reach=0.1)
+    device.guard.home[:] = (0.5, 0.0, 0.0)
+    device.read(0.55)
+    assert device.guard.off[0] == 0
+    device.read(0.05)
+    assert device.guard.off[0] == OUTSIDE
+
+
 # --- in a session
 
 

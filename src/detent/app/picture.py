@@ -11,6 +11,7 @@ from detent.app.stage import PAGE_SIZE, Stage
 
 GHOST_COLOUR = (0.34, 0.71, 0.91, 0.15)
 GHOST_EDGE = (0, 114, 178)
+ALARM = (217, 41, 26)
 LAMP = 0.8  # intensity of a light at the camera
 EDGE = 0.004 * PAGE_SIZE  # thickness of a line
 GRID_COLOUR, GRID_SECTION = (232, 235, 240), (205, 210, 218)
@@ -18,17 +19,20 @@ GHOST_SWELL = 1.02  # so that ghost and tool do not flicker through each other
 
 
 class Picture:
-    """Draws the bodies of the world, in page units."""
+    """Draws the bodies of the world, in page units; *under* names its place among others."""
 
-    def __init__(self, server: viser.ViserServer, stage: Stage) -> None:
-        self._server, self._stage = server, stage
+    def __init__(self, server: viser.ViserServer, stage: Stage, under: str = "") -> None:
+        self._server, self._stage, self._under = server, stage, under
         self.tool_meshes: list[viser.MeshHandle] = []
+        self._tool_colours: list[tuple[int, int, int]] = []
+        self._warned = False
         self._moving: dict[int, viser.FrameHandle] = {}
         for body in range(stage.world.model.nbody):
             self._draw_body(body)
         self._ghost = self._draw_ghost()
         self._draw_grid()
-        self._place_camera()
+        if not under:
+            self._place_camera()
 
     def update(self, poses: np.ndarray, row: np.ndarray) -> None:
         """Move everything to where it is now.
@@ -45,8 +49,16 @@ class Picture:
         self._ghost.position = self._stage.to_page(row["device_position"] - offset)
         self._ghost.wxyz = row["device_quaternion"]
 
+    def warn(self, deep: bool) -> None:
+        """Paint the tool red while it is too deep in something."""
+        if deep == self._warned:
+            return
+        self._warned = deep
+        for mesh, colour in zip(self.tool_meshes, self._tool_colours, strict=True):
+            mesh.color = ALARM if deep else colour
+
     def _draw_body(self, body: int) -> None:
-        model, name = self._stage.world.model, f"/world/{body}"
+        model, name = self._stage.world.model, f"{self._under}/world/{body}"
         pose = self._stage.poses[body]
         node = self._server.scene.add_frame(
             name, show_axes=False, position=self._stage.to_page(pose[:3]), wxyz=pose[3:]
@@ -57,6 +69,7 @@ class Picture:
             mesh = self._add_mesh(f"{name}/{i}", shape)
             if self._is_tool(body):
                 self.tool_meshes.append(mesh)
+                self._tool_colours.append(mesh.color)
 
     def _is_tool(self, body: int) -> bool:
         world = self._stage.world
@@ -79,18 +92,19 @@ class Picture:
         """The held body once more, where the device is."""
         held = self._stage.world.held
         pose = self._stage.poses[held]
+        name = f"{self._under}/ghost"
         node = self._server.scene.add_frame(
-            "/ghost", show_axes=False, position=self._stage.to_page(pose[:3]), wxyz=pose[3:]
+            name, show_axes=False, position=self._stage.to_page(pose[:3]), wxyz=pose[3:]
         )
         for i, shape in enumerate(self._shapes(held)):
             middle = shape.vertices.mean(axis=0)
             vertices = middle + GHOST_SWELL * (shape.vertices - middle)
             edges = middle + GHOST_SWELL * (shape.edges - middle)
-            mesh = self._add_mesh(f"/ghost/{i}", Shape(vertices, shape.faces, edges, GHOST_COLOUR))
+            mesh = self._add_mesh(f"{name}/{i}", Shape(vertices, shape.faces, edges, GHOST_COLOUR))
             mesh.cast_shadow = mesh.receive_shadow = False
             if len(edges):
                 self._server.scene.add_line_segments(
-                    f"/ghost/{i}/edges", self._stage.scale * edges, GHOST_EDGE, thickness=EDGE
+                    f"{name}/{i}/edges", self._stage.scale * edges, GHOST_EDGE, thickness=EDGE
                 )
         return node
 
@@ -99,7 +113,7 @@ class Picture:
         stage = self._stage
         cell = 10.0 ** np.floor(np.log10(0.1 * stage.size))
         self._server.scene.add_grid(
-            "/grid",
+            f"{self._under}/grid",
             width=2.0 * PAGE_SIZE,
             height=2.0 * PAGE_SIZE,
             cell_size=stage.scale * cell,

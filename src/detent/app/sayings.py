@@ -81,7 +81,15 @@ class Chosen(Saying, tag="GuiUpdateMessage"):
     updates: dict[str, Value]
 
 
-_DECODER = msgspec.msgpack.Decoder(Camera | Moved | MoveBegins | MoveEnds | Dragged | Chosen)
+class Called(Saying, tag="CommandTriggerMessage"):
+    """A key was pressed, or a command chosen from the palette."""
+
+    uuid: str
+
+
+_DECODER = msgspec.msgpack.Decoder(
+    Camera | Moved | MoveBegins | MoveEnds | Dragged | Chosen | Called
+)
 
 
 def read(raw: bytes | str) -> Saying | None:
@@ -115,6 +123,8 @@ def fits(server: viser.ViserServer, said: Saying) -> bool:
         case Chosen():
             element = server.gui._gui_input_handle_from_uuid.get(said.uuid)
             return list(said.updates) == ["value"] and may_be(element, said.updates["value"])
+        case Called():
+            return said.uuid in server.gui._command_handle_from_uuid
     return isinstance(said, Camera)
 
 
@@ -123,6 +133,8 @@ def may_be(element: Any, value: Value) -> bool:
     match element:
         case viser.GuiCheckboxHandle():
             return isinstance(value, bool)
+        case viser.GuiButtonHandle():
+            return value is True  # pressed
         case viser.GuiSliderHandle():
             if isinstance(value, bool | str):
                 return False

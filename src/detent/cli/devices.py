@@ -1,8 +1,10 @@
-"""``detent devices``: presets, drivers, what each needs; and a test of one that is plugged in."""
+"""``detent devices``: presets, drivers, what each needs; to test and to tune one."""
 
 from __future__ import annotations
 
 import json
+import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +17,7 @@ from detent.cli.common import Json
 if TYPE_CHECKING:
     from detent.devices.protocol import Device
     from detent.devices.sheet import Sheet
+    from detent.devices.tuning import Tuned
 
 out = Console()
 app = typer.Typer(
@@ -143,10 +146,82 @@ def test(
         raise typer.Exit(1)
 
 
+@app.command()
+def tune(
+    name: Annotated[str, typer.Argument(help="A preset; real:NAME is the device itself.")],
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="The device file; NAME.json unless given.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=4.0, max=120.0, help="[s] altogether.")] = 20.0,
+    port: Annotated[
+        str | None, typer.Option(help="Its serial line or event file, where several fit.")
+    ] = None,
+    torque: Annotated[
+        float | None, typer.Option(help="[N·m] Peak torque, where no sheet says it.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find mass, damping, friction, delay and resolution, and the stiffness that will hold.
+
+    Half of the time you move the handle about; then you LET IT GO and a chirp shakes it.
+    """
+    from detent.devices import preset
+    from detent.devices.facts import known
+    from detent.devices.file import save_device
+    from detent.devices.tuning import tune_model, tune_plugged
+
+    facts = {} if torque is None else {"torque": known(torque, "--torque")}
+    plain = name.removeprefix("real:")
+    if plain == name:
+        tuned = tune_model(preset(plain, **facts), seconds)
+    else:
+        from detent.devices.drivers import real
+
+        driver = real(plain, facts, **({} if port is None else {"port": port}))
+        tell = Console(stderr=True).print
+        tuned = tune_plugged(driver, seconds, lambda said: tell(said, highlight=False))
+    path = out_file or Path(f"{plain}.json")
+    save_device(path, plain, {**facts, **tuned.facts})
+    if as_json:
+        found = {field: fact.value for field, fact in tuned.facts.items()}
+        print(json.dumps({**found, "stiffness": tuned.stiffness, "jitter": tuned.found.jitter}))
+        return
+    print_tuned(tuned)
+    out.print(f"written to {escape(str(path))}: detent play WORLD --device {escape(str(path))}")
+
+
+def print_tuned(tuned: Tuned) -> None:
+    """Every number with its confidence, and what to do with it."""
+    from detent.devices.limits import stiffness_limits
+
+    found, turns = tuned.found, tuned.turns
+    units = ("kg·m²", "N·m·s/rad", "N·m") if turns else ("kg", "N·s/m", "N")
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    rows = zip(("mass", "damping", "friction"), found[:3], units, strict=True)
+    for what, one, unit in rows:
+        table.add_row(what, f"{one.value:.4g} ± {one.within:.2g} {unit}")
+    table.add_row("delay", f"{1e3 * found.delay.value:.3g} ± {1e3 * found.delay.within:.2g} ms")
+    count, length = found.resolution, "rad" if turns else "m"
+    table.add_row("resolution", "none to be seen" if count is None else f"{count:.3g} {length}")
+    table.add_row("readings", f"every {1e3 * found.period:.3g} ms, jitter {1e3 * found.jitter:.2g}")
+    out.print(table)
+    unit = "N·m/rad" if turns else "N/m"
+    out.print(f"a stiffness of {tuned.stiffness:.4g} {unit} will hold", highlight=False)
+    damping, friction = (max(one.value - one.within, 0.0) for one in found[1:3])
+    delay = max(math.ceil(round(found.delay.value / found.period, 3)), 0)
+    limits = stiffness_limits(
+        found.mass.value, damping, friction, found.resolution or 0.0, found.period, delay,
+        tuned.damping,
+    )  # fmt: skip
+    out.print(
+        f"with the least of its friction: stable to {limits.stable:.4g} {unit}, passive to "
+        f"{limits.passive:.4g}, quiet on its encoders to {limits.quiet:.4g}",
+        highlight=False,
+    )
+
+
 def chosen_device(name: str | None) -> Device:
     """What `detent play --device` names: a model, a file, a real device, or an ideal one."""
-    from pathlib import Path
-
     from detent.devices import Desktop, Inertial, Pantograph, preset
     from detent.devices.drivers import real
     from detent.devices.file import load_device

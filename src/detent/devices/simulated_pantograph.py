@@ -290,7 +290,7 @@ def known_push(ln: Linkage) -> None:
 
 @kernel
 def observe(ln: Linkage) -> None:
-    r"""Pose, rate and the hand's wrench from the encoders and the motors' torques (TH D.1, M29).
+    r"""Pose, rate and hand's wrench from encoders and the motors' torques (TH D.1, M29, [HS94]).
 
     .. math:: \ddot x = M_d^{-1} (u - C_d \dot x - F_{fr}) + d, \quad \dot d = 0, \quad
               \hat F_h = M_d d

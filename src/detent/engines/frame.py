@@ -12,9 +12,10 @@ from detent.engines.mirror import body_twists
 from detent.engines.protocol import Engine, Push, Target, Task
 from detent.errors import EngineError
 from detent.local.records import DIVERGED, HEALTHY, NEAR, PUSH
-from detent.local.update import check_links, check_near, pack_update
+from detent.local.update import check_links, check_near, pack_update, tool_points
 
 SAME = 1e-6  # [m, -] rows that agree to this are copies
+ASKEW = np.array([0.36, 0.48, 0.8])  # no direction that a scene is built along
 
 
 class Frames:
@@ -35,6 +36,13 @@ class Frames:
         self._last: np.ndarray | None = None
         self.sequence = 0
         self.trouble = ""  # what the engine last said of itself
+
+    def resume(self, state: np.ndarray, sequence: int) -> None:
+        """Go on after the frame of that number, made by another process from that state.
+
+        So what pushed the world since then is known in the first frame, too.
+        """
+        self._last, self.sequence = state, sequence
 
     def make(self, state: np.ndarray) -> np.ndarray:
         """The bytes of the update for a state of the proxy: time, qpos, qvel, impulses."""
@@ -59,18 +67,30 @@ class Frames:
         return pack_update(near, poses, twists, self._local, self.sequence, target.time, health)
 
     def _drop_copies(self, near: np.ndarray) -> np.ndarray:
-        """Contacts that are one constraint: equal rows, equal separations (planar tools)."""
+        """Contacts that are one constraint: equal rows, equal separations (planar tools).
+
+        Of two copies the one is kept that lies farther along a direction of the tool that nothing
+        else has: so it is the same one in the next frame, whatever the engine's order.
+        """
+        near = near[np.argsort(-(self._on_tool(near) @ ASKEW), kind="stable")]
         rows = np.zeros((len(near), self._model.nv + 1))
         jac = np.zeros((3, self._model.nv))
         for row, one in zip(rows, near, strict=True):
             at = one["place"] + one["separation"] * one["normal"]
             mujoco.mj_jac(self._model, self._data, jac, None, at, int(one["link"]))
             row[:-1], row[-1] = one["normal"] @ jac, one["separation"]
+        pairs = np.column_stack([near["link"], near["other"], near["shapes"]])
         kept: list[int] = []
         for i in range(len(near)):
-            if not (np.abs(rows[kept] - rows[i]).max(axis=1, initial=0.0) < SAME).any():
+            same = (pairs[kept] == pairs[i]).all(axis=1)
+            if not (same & (np.abs(rows[kept] - rows[i]).max(axis=1, initial=0.0) < SAME)).any():
                 kept.append(i)
         return near[kept]
+
+    def _on_tool(self, near: np.ndarray) -> np.ndarray:
+        """(n, 3) where contacts are on the links of the proxy."""
+        data, link = self._data, near["link"]
+        return tool_points(near, np.hstack([data.xpos, data.xquat])[link])
 
     def target(self, state: np.ndarray, seconds: float) -> Target:
         """The state with the poses and twists that it means, *seconds* after the last one."""

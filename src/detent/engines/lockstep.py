@@ -28,6 +28,10 @@ class Lockstep:
         trouble = self._frames.trouble
         return [f"the engine said: {trouble}"] if trouble else []
 
+    def poses(self) -> np.ndarray:
+        """(nbody, 7) of the whole world, as the engine has it."""
+        return np.array(self._frames.engine.bodies())
+
     def until_event(self, tick: int) -> int:
         """Act on what is due at this tick; how many ticks until something is due again."""
         while self._tick_of(self._next_frame) <= tick:

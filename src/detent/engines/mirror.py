@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import mujoco
 import numpy as np
 
+from detent.engines.curvature import bend
 from detent.engines.protocol import Target, Task
 from detent.local.constants import GIVES
 from detent.local.records import NEAR
@@ -31,8 +34,11 @@ class Mirror:
         self.task, reach = task, task.local.reach
         self.model = model = copy.deepcopy(task.world.model)
         tool = tool_geoms(task.world)
+        self._own_gaps = model.geom_gap.copy(), model.pair_gap.copy()
         model.geom_gap[tool] = np.maximum(model.geom_gap[tool], reach)
         model.pair_gap[:] = np.maximum(model.pair_gap, reach)
+        bodies = model.geom_bodyid[tool]  # MuJoCo looks at bodies first, and this far
+        model.body_margin[bodies] = np.maximum(model.body_margin[bodies], reach)
         self.data = mujoco.MjData(model)
         self.data.qpos[:], self.data.qvel[:] = task.world.qpos, task.world.qvel
         self.data.ctrl[:], self.data.act[:] = task.world.ctrl, task.world.act
@@ -67,20 +73,53 @@ class Mirror:
 
     def near(self) -> np.ndarray:
         """Contacts of the tool and what is within reach of it; copies and seams are left out."""
-        rows, trees = self._rows, self.task.world.trees
-        gather_contacts(self._scene, self._motion, rows, self._p)
         found, gives = [], []
-        for r in range(rows.count[0]):
-            sides = [int(tree) in trees for tree in rows.tree[r]]
-            if sides[0] != sides[1]:
-                one, give = self._describe(r, 1 if sides[1] else 0)
-                found.append(one)
-                gives.append(give)
+        for one, give in self._survey():
+            found.append(one)
+            gives.append(give)
         near = np.array(found, NEAR) if found else np.zeros(0, NEAR)
         for tree in set(near["group"].tolist()) - {-1}:
             mine = near["group"] == tree
             near["give"][mine] = few_numbers(np.array(gives)[mine])
         return near
+
+    def _survey(self) -> list[tuple[tuple[object, ...], np.ndarray]]:
+        """What is touched, as a world without reach finds it, and what else is within reach.
+
+        MuJoCo gives a few contacts of a pair: looking far, it may leave out one that is touched
+        for one that is not.
+        """
+        near, apart = self._look()
+        if all(s > 0.0 for s in apart):
+            return near
+        with self._at_hand():
+            touched, _ = self._look()
+        return touched + [one for one, s in zip(near, apart, strict=True) if s > 0.0]
+
+    @contextmanager
+    def _at_hand(self) -> Iterator[None]:
+        """Contacts without reach; those within it are there again afterwards."""
+        model = self.model
+        far = model.geom_gap.copy(), model.pair_gap.copy()
+        model.geom_gap[:], model.pair_gap[:] = self._own_gaps
+        mujoco.mj_collision(model, self.data)
+        try:
+            yield
+        finally:
+            model.geom_gap[:], model.pair_gap[:] = far
+            mujoco.mj_collision(model, self.data)
+
+    def _look(self) -> tuple[list[tuple[tuple[object, ...], np.ndarray]], list[float]]:
+        """The tool's contacts with others, as MuJoCo has them now, and their separations."""
+        rows, trees = self._rows, self.task.world.trees
+        gather_contacts(self._scene, self._motion, rows, self._p)
+        out, apart = [], []
+        for r in range(rows.count[0]):
+            sides = [int(tree) in trees for tree in rows.tree[r]]
+            if sides[0] != sides[1]:
+                out.append(self._describe(r, 1 if sides[1] else 0))
+                apart.append(float(rows.separation[r]))
+        return out, apart
 
     def note_drift(self, before: np.ndarray, pushes: np.ndarray, seconds: float) -> None:
         """What accelerated the world in a frame besides the tool's pushes (nv,) [N, N·m]."""
@@ -193,10 +232,12 @@ class Mirror:
     def _describe(self, r: int, side: int) -> tuple[tuple[object, ...], np.ndarray]:
         """Row r as NEAR, *side* being the tool's, and how the other gives in all coordinates."""
         rows, model = self._rows, self.model
-        normal = rows.normal[r] if side == 1 else -rows.normal[r]
+        normal = (2.0 * side - 1.0) * rows.normal[r]
         s = float(rows.separation[r])
         place = rows.point[r] - 0.5 * s * normal
-        link, other = (int(model.geom_bodyid[rows.geom[r, k]]) for k in (side, 1 - side))
+        geoms = int(rows.geom[r, side]), int(rows.geom[r, 1 - side])
+        link, other = (int(model.geom_bodyid[geom]) for geom in geoms)
+        curved = bend(model, self.data, geoms, place, normal)
         velocity, tree, drift, give = self.behind(other, place, normal)
         given = (getattr(rows, name)[r] for name in PROPERTIES)
         own = (
@@ -204,8 +245,8 @@ class Mirror:
             for value, default in zip(given, self._defaults, strict=True)
         )
         none = np.zeros(GIVES)
-        entry = (self.number(link), other, place, normal, velocity, *own, tree, drift, none, s)
-        return entry, give
+        where = (self.number(link), other, place, normal, geoms, *curved, velocity)
+        return (*where, *own, tree, drift, none, s), give
 
     def _lag(self, last: Target, target: Target, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Errors of position and velocity against a point between two targets."""

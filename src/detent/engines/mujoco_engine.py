@@ -35,6 +35,7 @@ class MuJoCoEngine(Mirror):
             tool = tool_geoms(task.world)
             model.geom_margin[tool] -= SILENT
             model.geom_gap[tool] += SILENT
+            self._own_gaps[0][tool] += SILENT
         self._omega = min(FOLLOW, HOLDABLE / model.opt.timestep)
         self._most = float(model.opt.timestep)
         self._last: Target | None = None

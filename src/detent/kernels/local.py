@@ -50,18 +50,47 @@ def merged_separation(sigma: float, before: float, known: bool) -> float:
 
 
 @kernel
-def coherence_thresholds(
-    period: float, speed: float, turning: float, most_angle: float
-) -> tuple[float, float]:
-    r"""How far a constraint may move, and the cosine by which it may turn, in one update.
+def round_separation(at: np.ndarray, middle: np.ndarray, axis: np.ndarray, n: np.ndarray) -> float:
+    r"""How far a point is from the middle of a ball, or from the axis of a rod [m]; n ← its normal.
 
-    .. math::
-        \epsilon_t = \Delta t\, v_{max}, \qquad
-        \epsilon_r = \max(\cos(\Delta t\, \omega_{max}), \cos\theta_{max})
+    .. math:: d = (1 - a a^T)(x - m), \qquad s = |d|, \qquad n = d / |d|
 
-    TH 6.13-6.14, with the cosine that (6.14) lacks (errata B2).
+    with a = 0 for a ball. So a constraint of a curved surface turns as the tool goes round it. On
+    the middle itself the normal stays.
     """
-    return period * speed, math.cos(min(period * turning, most_angle))
+    along, size = 0.0, 0.0
+    for k in range(3):
+        along += axis[k] * (at[k] - middle[k])
+    for k in range(3):
+        size += (at[k] - middle[k] - along * axis[k]) ** 2
+    size = math.sqrt(size)
+    if size > 0.0:
+        for k in range(3):
+            n[k] = (at[k] - middle[k] - along * axis[k]) / size
+    return size
+
+
+@kernel
+def healing_step(s: float, most: float, stiffness: float, heat: float) -> float:
+    r"""How far a deformation can be taken back with the energy at hand [m].
+
+    .. math:: \tfrac12 K \left((d + h)^2 - d^2\right) \le Q \quad\Rightarrow\quad
+              h = \sqrt{d^2 + 2 Q / K} - d
+
+    with the depth d = −s of a contact that is pressed. Loading its spring by h costs what the
+    contact has dissipated before, so that tool and contact together gain nothing.
+    """
+    depth = max(-s, 0.0)
+    free = max(s, 0.0)
+    if heat <= 0.0 or stiffness <= 0.0:
+        return min(most, free)
+    return min(most, free + math.sqrt(depth * depth + 2.0 * heat / stiffness) - depth)
+
+
+@kernel
+def depth_energy(stiffness: float, s: float) -> float:
+    """½ K s² of a contact that is pressed [J]."""
+    return 0.5 * stiffness * s * s if s < 0.0 else 0.0
 
 
 @kernel

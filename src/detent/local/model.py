@@ -8,6 +8,7 @@ import numpy as np
 
 from detent.checks import not_negative, one_of, positive
 from detent.errors import ParameterError
+from detent.local.constants import HEALING
 
 CONSTRAINTS = ("static", "kinematic", "inertial")
 REFERENCES = ("engine", "proxy")
@@ -25,7 +26,9 @@ class LocalModel:
     did at the update) or ``"inertial"`` (they also give way as its mass does, B4). In
     collisions they are static, so that no update brings energy into the tool.
 
-    A constraint that arrives late deforms the proxy until it is free again (M22). With
+    A constraint that arrives late deforms the proxy. With ``heal`` the deformation is taken back
+    at 50 mm/s at most, and only as far as the energy goes that this contact has dissipated;
+    without it, it stays until the proxy is free again (M22 to the letter). With
     ``recovery`` [s] it is instead moved to its place within that time: constraint
     interpolation, as in the intermediate representation (M26, `intermediate`).
 
@@ -45,6 +48,7 @@ class LocalModel:
     horizon: float = 0.0  # [s]
     cluster: float = 0.002  # [m] ε_tVE
     constraints: str = "static"
+    heal: bool = True
     recovery: float | None = None  # [s]
     reference: str = "engine"
     frozen: bool = False
@@ -54,13 +58,12 @@ class LocalModel:
     decay: float = 0.02  # [s]
     ramp: float = 0.1  # [s]
     speed: float = 1.0  # [m/s] v_max: the fastest that anything moves
-    turning: float = 10.0  # [rad/s] ω_max
     angle: float = np.pi / 6.0  # [rad] θ_max: between faces that are one
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "horizon", "cluster"):
             not_negative(name, getattr(self, name))
-        for name in ("age_limit", "decay", "ramp", "speed", "turning", "angle"):
+        for name in ("age_limit", "decay", "ramp", "speed", "angle"):
             positive(name, getattr(self, name))
         for name in ("recovery", "slew_force", "slew_torque"):
             if getattr(self, name) is not None:
@@ -95,6 +98,7 @@ class LocalModel:
         p["local_recovery"] = self.recovery or 0.0
         slews = (self.slew_force, self.slew_torque)
         p["local_slew"] = [np.inf if one is None else one for one in slews]
-        for name in ("speed", "turning", "angle", "decay", "ramp"):
+        p["local_heal"] = HEALING if self.heal and self.recovery is None else 0.0
+        for name in ("speed", "angle", "decay", "ramp"):
             p[f"local_{name}"] = getattr(self, name)
         p["local_age"] = self.age_limit

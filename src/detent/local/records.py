@@ -15,6 +15,11 @@ _GEOMETRY: list[tuple[Any, ...]] = [
     ("other", "i8"),  # what is behind it, in the engine's own numbers
     ("place", "f8", 3),  # [m] c_p, on the surface of the other
     ("normal", "f8", 3),  # [-] towards the tool
+    ("shapes", "i8", 2),  # which shapes of link and other meet, in the engine's own numbers
+    ("bulge", "f8"),  # [m] radius of the tool's surface there; 0 = a corner, or not known
+    ("curve", "i8"),  # what the surface of the other is: PLANE, BALL, ROD or FACE
+    ("radius", "f8"),  # [m] of a ball or a rod; 0 = a corner or an edge
+    ("axis", "f8", 3),  # [-] of a rod
     ("velocity", "f8", 3),  # [m/s] of the other at c_p
     ("stiffness", "f8"),  # [N/m] NaN = the session's
     ("damping", "f8"),  # [N·s/m]
@@ -28,21 +33,30 @@ _GEOMETRY: list[tuple[Any, ...]] = [
 #: a contact of the tool, or something near it, as an engine reports it
 NEAR = np.dtype([*_GEOMETRY, ("separation", "f8")])  # [m] negative inside
 
-#: a local constraint, as it crosses to the servo: the point is the tool's, in the link's frame
-CONSTRAINT = np.dtype([*_GEOMETRY, ("separation", "f8"), ("point", "f8", 3)])
+_SEEN_FROM_THE_TOOL: list[tuple[Any, ...]] = [
+    ("point", "f8", 3),  # [m] p, in the frame of the link: of a bulge, its centre
+    ("facing", "f8", 3),  # [-] the normal, in the frame of the link
+    ("weight", "f8"),  # [-] how many contacts it stands for (M24)
+]
+
+#: a local constraint, as it crosses to the servo
+CONSTRAINT = np.dtype([*_GEOMETRY, ("separation", "f8"), *_SEEN_FROM_THE_TOOL])
 
 #: a local constraint in the servo
 KNOWN = np.dtype(
     [
         *_GEOMETRY,
         ("separation", "f8"),  # [m] of the proxy, deformed as it is
-        ("point", "f8", 3),  # [m] p, in the frame of the link
+        *_SEEN_FROM_THE_TOOL,
+        ("middle", "f8", 3),  # [m] centre of a ball, point on the axis of a rod
         ("offset", "f8"),  # [m] deformation of the proxy along the normal
         ("relax", "f8"),  # [m/s] by which it is taken back: constraint interpolation
         ("shift", "f8"),  # [m] by which the plane has moved since the update
         ("rate", "f8"),  # [m/s] at which it moves
         ("late", "i8"),  # 1 = it came when the tool was past it: a collision that is due
         ("force", "f8"),  # [N] of the last tick, impulses included
+        ("grown", "i8"),  # 1 = it is new, or stands for more contacts than before
+        ("heat", "f8"),  # [J] dissipated here, and not yet spent on healing
         ("drag", "f8", 3),  # [N] friction on the tool
         ("yielded", "f8"),  # [m/s] how much the plane gave way since the constraint is known
         ("track", "i8"),  # column of `Local.history`, row of `Local.pushes`
@@ -56,8 +70,11 @@ HEAD = 8
 HEALTHY, DIVERGED = range(2)
 
 # Places of `Local.counts` and `Local.times`.
-ACTIVE, FRESH, ROWS, SEEN, LOST, REJECTED, ARRIVED, STRUCK, SERIALS = range(9)
-AGE, TRUST, MEAN_PERIOD, NEWEST, LOADED = range(5)
+ACTIVE, FRESH, ROWS, SEEN, LOST, REJECTED, ARRIVED, STRUCK, SERIALS, RESETS = range(10)
+AGE, TRUST, MEAN_PERIOD, NEWEST, LOADED, HEALED, WATCHED, TRUSTED = range(8)
+
+# Kinds of `curve`. A FACE is the tool's own: its plane turns with the link.
+PLANE, BALL, ROD, FACE = range(4)
 
 
 #: what the tool did to an object through a constraint, so far
@@ -88,8 +105,8 @@ class Local(Struct):
     )  # (ticks, MOST_CONSTRAINTS) [m/s] how much planes had given way in the last ticks
     number: np.ndarray  # (1,) constraints in the set
     source: np.ndarray  # (capacity,) the constraint behind each row
-    counts: np.ndarray  # (9,) see above
-    times: np.ndarray  # (5,) [s] see above; the last [J]
+    counts: np.ndarray  # (10,) see above
+    times: np.ndarray  # (8,) [s] see above; LOADED and HEALED [J]
     periods: np.ndarray  # (PERIODS,) [s] of the last updates
     pushes: np.ndarray  # (MOST_CONSTRAINTS,) PUSH
     push_bytes: np.ndarray  # the same memory
@@ -139,8 +156,8 @@ def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray, ticks:
         history=np.zeros((ticks, MOST_CONSTRAINTS)),
         number=np.zeros(1, np.int64),
         source=np.zeros(capacity, np.int64),
-        counts=np.zeros(9, np.int64),
-        times=np.zeros(5),
+        counts=np.zeros(10, np.int64),
+        times=np.zeros(8),
         periods=np.zeros(PERIODS),
         pushes=pushes,
         push_bytes=pushes.view(np.uint8),

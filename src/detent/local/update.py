@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from detent.errors import EngineError
-from detent.local.constants import FARTHEST, MOST_CONSTRAINTS, MOST_PROPERTIES, OPPOSED
+from detent.local.constants import FARTHEST, MOST_CONSTRAINTS, MOST_PROPERTIES, OPPOSED, PRESSED
 from detent.local.model import LocalModel
 from detent.local.records import (
     COUNT,
     DROPPED,
+    FACE,
     HEALTH,
     NEAR,
+    PLANE,
     SEQUENCE,
     TIME,
     update_size,
@@ -39,8 +41,9 @@ def pack_update(
         time: [s] of the servo for which this holds.
         health: HEALTHY or DIVERGED.
     """
-    chosen = cluster(choose(near, links, twists, local), local.cluster)
-    chosen = chosen[np.argsort(chosen["separation"], kind="stable")]
+    chosen, weights = cluster(choose(near, links, twists, local), local.cluster)
+    order = np.argsort(chosen["separation"], kind="stable")
+    chosen, weights = chosen[order], weights[order]
     memory = np.zeros(update_size(), np.uint8)
     head, out = update_views(memory)
     kept = chosen[:MOST_CONSTRAINTS]
@@ -48,7 +51,10 @@ def pack_update(
     head[[DROPPED, HEALTH]] = len(chosen) - len(kept), health
     for name in NEAR.names or ():
         out[name][: len(kept)] = kept[name]
-    out["point"][: len(kept)] = tool_points(kept, links)
+    poses = links[kept["link"]]
+    out["point"][: len(kept)] = tool_points(kept, poses)
+    out["facing"][: len(kept)] = rotate_back(poses[:, 3:], kept["normal"])
+    out["weight"][: len(kept)] = weights[: len(kept)]
     return memory
 
 
@@ -57,7 +63,8 @@ def check_near(near: np.ndarray, links: int) -> None:
     if not isinstance(near, np.ndarray) or near.dtype != NEAR:
         kind = near.dtype if isinstance(near, np.ndarray) else type(near).__name__
         raise EngineError(f"near() of the engine gave {kind}, not an array of detent.local.NEAR")
-    for name in ("place", "normal", "velocity", "separation", "give", "drift"):
+    for name in ("place", "normal", "velocity", "separation", "give", "drift",
+                 "bulge", "radius", "axis"):  # fmt: skip
         finite = np.isfinite(near[name])
         bad = ~(finite if finite.ndim == 1 else finite.all(axis=1))
         if bad.any():
@@ -74,6 +81,9 @@ def check_near(near: np.ndarray, links: int) -> None:
         if bad.any():
             value = near[name][bad][0]
             raise EngineError(f"the engine sent {name} = {value}: it must be 0 to {most:g}, or NaN")
+    curve = near["curve"]
+    if ((curve < PLANE) | (curve > FACE) | (near["radius"] < 0.0) | (near["bulge"] < 0.0)).any():
+        raise EngineError("the engine sent a curved surface of an unknown kind or negative radius")
     wrong = (near["link"] < 0) | (near["link"] >= links)
     if wrong.any():
         raise EngineError(
@@ -105,11 +115,14 @@ def choose(
     return near[near["separation"] <= reach]
 
 
-def cluster(near: np.ndarray, reach: float) -> np.ndarray:
-    """Contacts of a pair within *reach* of each other as one: TH 6.8-6.10.
+def cluster(near: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    r"""Contacts of a pair within *reach* of each other as one, and how many it stands for.
 
-    The cluster is where its deepest member is; its normal is the mean. Members whose normals
-    oppose each other (a thin wall, an exact fit) are not one contact (errata B2).
+    The cluster is where its deepest member is; its normal is the mean (TH 6.8-6.10). Members whose
+    normals oppose each other (a thin wall, an exact fit) are not one contact (errata B2). So that
+    clustering changes no force, the one has the stiffness of all that press with it:
+
+    .. math:: w = \sum_j \max(d - (s_j - s_1), 0) / d, \qquad d = \max(-s_1, 0.2\,mm)
     """
     order = np.argsort(near["separation"], kind="stable")
     groups: list[list[int]] = []
@@ -120,27 +133,37 @@ def cluster(near: np.ndarray, reach: float) -> np.ndarray:
                 break
         else:
             groups.append([i])
-    out = near[[group[0] for group in groups]].copy()
+    out, weights = near[[group[0] for group in groups]].copy(), np.ones(len(groups))
     for k, group in enumerate(groups):
         mean = near["normal"][group].sum(axis=0)
         out["normal"][k] = mean / np.linalg.norm(mean)
-    return out
+        if len(group) > 1:  # of several surfaces none is gone round
+            out["bulge"][k], out["curve"][k] = 0.0, PLANE
+        weights[k] = _pressing(near["separation"][group])
+    return out, weights
+
+
+def _pressing(separations: np.ndarray) -> float:
+    """How many contacts press together, counted by their share of the deepest one's depth."""
+    depth = max(-separations.min(), PRESSED)
+    return float(np.maximum(1.0 - (separations - separations.min()) / depth, 0.0).sum())
 
 
 def _fits(near: np.ndarray, group: list[int], i: int, reach: float) -> bool:
     first = near[group[0]]
     if near["link"][i] != first["link"] or near["other"][i] != first["other"]:
         return False
+    if (near["shapes"][i] != first["shapes"]).any():
+        return False
     apart = np.linalg.norm(near["place"][group] - near["place"][i], axis=1)
     facing = near["normal"][group] @ near["normal"][i]
     return bool((apart <= reach).all() and (facing > OPPOSED).all())
 
 
-def tool_points(near: np.ndarray, links: np.ndarray) -> np.ndarray:
-    """(n, 3) p = Rᵀ (c_p + s n − x), in the frames of the links (TH 6.1)."""
-    at = near["place"] + near["separation"][:, None] * near["normal"]
-    pose = links[near["link"]]
-    return rotate_back(pose[:, 3:], at - pose[:, :3])
+def tool_points(near: np.ndarray, poses: np.ndarray) -> np.ndarray:
+    """(n, 3) p = Rᵀ (c_p + s n − x) in the frames of the links (TH 6.1); of a bulge, its centre."""
+    at = near["place"] + (near["separation"] + near["bulge"])[:, None] * near["normal"]
+    return rotate_back(poses[:, 3:], at - poses[:, :3])
 
 
 def rotate_back(quaternion: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,4 +122,27 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
         ax.set_xlabel("time [s]")
         if ax.has_data():
             ax.legend(fontsize=8, frameon=False)
+    return save(fig, path)
+
+
+def plot_comparison(labels: Sequence[str], traces: Sequence[Trace], path: str | Path | None) -> Any:
+    """Runs of one hand, over each other: way, force on the hand, depth, energy."""
+    fig, axes = figure(2, 2, (11, 7), f"Detent: {traces[0].meta.get('world', 'traces')}")
+    ways = np.concatenate([trace["tool_position"] for trace in traces])
+    across, up = np.sort(np.argsort(np.ptp(ways, axis=0))[1:])
+    for label, trace, colour in zip(labels, traces, (BLUE, ORANGE, GREEN, RED), strict=False):
+        time, place = trace["time"], 1e3 * trace["tool_position"]
+        axes[0, 0].plot(place[:, across], place[:, up], color=colour, lw=1.2, label=label)
+        force = np.linalg.norm(trace["device_wrench"][:, :3], axis=1)
+        axes[0, 1].plot(time, force, color=colour, lw=1, label=label)
+        axes[1, 0].plot(time, 1e3 * trace["depth"], color=colour, lw=1, label=label)
+        axes[1, 1].plot(time, 1e3 * trace["tool_energy"], color=colour, lw=1, label=label)
+    axes[0, 0].set(xlabel=f"{AXES[across]} [mm]", ylabel=f"{AXES[up]} [mm]")
+    axes[0, 0].set_aspect("equal", adjustable="datalim")
+    titles = ("way of the tool", "force on the hand", "depth of the deepest contact")
+    for ax, title in zip(axes.flat, (*titles, "kinetic energy of the tool"), strict=True):
+        ax.set_title(title, fontsize=9)
+        ax.legend(fontsize=8, frameon=False)
+    for ax, label in zip(axes.flat[1:], ("force [N]", "depth [mm]", "energy [mJ]"), strict=True):
+        ax.set(xlabel="time [s]", ylabel=label)
     return save(fig, path)

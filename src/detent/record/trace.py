@@ -1,7 +1,8 @@
 """Traces: what was recorded, tick by tick, in memory and on disk.
 
 On disk a trace is an Arrow IPC stream, written batch by batch: a file that a killed run left
-behind can be read up to its last whole batch.
+behind can be read up to its last whole batch. Its head holds the configuration and the units,
+its last batch, which is empty, the state hash and what was to be said at the end.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +18,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detent.errors import TraceError, UnknownNameError
+from detent.record.units import elements, units
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 TIMING_FIELDS = ("lateness_ns", "compute_ns")
-_META = b"detent"
+_META, _END = b"detent", b"detent.end"
+_UNIT = b"unit"
+_OF_A_FILE = ("state_hash", "truncated")  # in `meta` of what was read from one
+
+
+class Digest:
+    """The state hash of rows that come batch by batch: however they are cut, it is the same."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._columns = {name: hashlib.sha256() for name in names if name not in TIMING_FIELDS}
+
+    def add(self, rows: np.ndarray) -> None:
+        """Take a batch."""
+        for name, digest in self._columns.items():
+            digest.update(np.ascontiguousarray(rows[name]).tobytes())
+
+    def value(self) -> str:
+        """Of all columns so far."""
+        whole = hashlib.sha256()
+        for digest in self._columns.values():
+            whole.update(digest.digest())
+        return whole.hexdigest()
 
 
 class Trace:
@@ -45,15 +69,14 @@ class Trace:
 
     def state_hash(self) -> str:
         """A digest of everything but the timing: equal runs have equal hashes."""
-        digest = hashlib.sha256()
-        for name in self.columns:
-            if name not in TIMING_FIELDS:
-                digest.update(np.ascontiguousarray(self.rows[name]).tobytes())
-        return digest.hexdigest()
+        digest = Digest(self.columns)
+        digest.add(self.rows)
+        return digest.value()
 
     def save(self, path: str | Path) -> None:
         """Write the trace as an Arrow IPC stream."""
-        writer = TraceWriter(path, self.meta, self.rows.dtype)
+        head = {name: value for name, value in self.meta.items() if name not in _OF_A_FILE}
+        writer = TraceWriter(path, head, self.rows.dtype)
         writer.append(self.rows)
         writer.close()
 
@@ -65,33 +88,40 @@ class Trace:
         path = Path(path)
         if not path.is_file():
             raise TraceError(f"there is no trace file {path}")
-        batches = []
-        meta: dict[str, Any] = {}
         try:
             with pa.OSFile(str(path)) as source:
                 stream = pa.ipc.open_stream(source)
-                meta = json.loads((stream.schema.metadata or {})[_META])
-                try:
-                    for batch in stream:
-                        batches.append(batch)
-                except (pa.ArrowInvalid, OSError):
-                    meta["truncated"] = True
+                meta: dict[str, Any] = json.loads((stream.schema.metadata or {})[_META])
+                batches, end = _read_batches(stream)
         except (pa.ArrowInvalid, OSError, KeyError, ValueError) as error:
             raise TraceError(f"{path.name} is not a trace of Detent: {error}") from error
-        return cls(_to_rows(stream.schema, batches), meta)
+        trace = cls(_to_rows(stream.schema, batches), meta | end)
+        if not end:
+            meta["truncated"] = trace.meta["truncated"] = True
+        elif trace.state_hash() != end["state_hash"]:
+            raise TraceError(f"{path.name} is damaged: its rows are not those that were recorded")
+        return trace
 
     def flat(self) -> pa.Table:
-        """A pyarrow Table; vectors become one column per element: ``device_position_0`` …"""
+        """A pyarrow Table with one column per number: ``device_position_x`` …
+
+        The unit of a column is in the metadata of its field, the configuration in those of the
+        table.
+        """
         import pyarrow as pa
 
-        columns = {}
+        arrays, fields = [], []
         for name in self.columns:
             values = self.rows[name]
-            if values.ndim == 1:
-                columns[name] = values
-            else:
-                columns |= {f"{name}_{i}": values[:, i].copy() for i in range(values.shape[1])}
-        return pa.table(columns)
+            size = None if values.ndim == 1 else values.shape[1]
+            parts = [values] if size is None else [values[:, i].copy() for i in range(size)]
+            for part, title, unit in zip(
+                parts, elements(name, size), units(name, size), strict=True
+            ):
+                arrays.append(pa.array(part))
+                fields.append(pa.field(title, arrays[-1].type, metadata={_UNIT: unit.encode()}))
+        head = {_META: json.dumps(self.meta, default=_plain).encode()}
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields, head))
 
     def table(self) -> Any:
         """A pandas DataFrame if pandas is installed, otherwise a pyarrow Table."""
@@ -117,19 +147,29 @@ class TraceWriter:
             self._file = open(self.path, "wb")  # noqa: SIM115  (closed in close)
         except OSError as error:
             raise TraceError(f"the trace {self.path} cannot be written: {error}") from error
-        schema = _to_batch(np.zeros(0, dtype), meta).schema
-        self._writer = pa.ipc.new_stream(self._file, schema)
+        self._empty = _to_batch(np.zeros(0, dtype), meta)
+        self._digest = Digest(dtype.names or ())
+        self._writer = pa.ipc.new_stream(self._file, self._empty.schema)
         self._file.flush()
 
     def append(self, rows: np.ndarray) -> None:
         """Write a batch and hand it to the operating system."""
         self._writer.write_batch(_to_batch(rows, self._meta))
         self._file.flush()
+        self._digest.add(rows)
 
-    def close(self) -> None:
-        """Finish the stream."""
-        self._writer.close()
-        self._file.close()
+    def close(self, said: dict[str, Any] | None = None) -> None:
+        """Finish the stream, with the state hash and what there is to say at the end."""
+        end = {"state_hash": self._digest.value()} | (said or {})
+        try:
+            words = {_END: json.dumps(end, default=_plain).encode()}
+            self._writer.write_batch(self._empty, custom_metadata=words)
+            self._writer.close()
+        except OSError:  # a full disk: `append` has said so, and what is there can be read
+            pass
+        finally:
+            with suppress(OSError):
+                self._file.close()
 
 
 class KeptWriter(TraceWriter):
@@ -160,9 +200,26 @@ def _to_batch(rows: np.ndarray, meta: dict[str, Any]) -> pa.RecordBatch:
         if values.ndim == 2:
             array = pa.FixedSizeListArray.from_arrays(array, values.shape[1])
         arrays.append(array)
-        fields.append(pa.field(name, array.type))
+        size = None if values.ndim == 1 else values.shape[1]
+        unit = ", ".join(dict.fromkeys(units(name, size)))
+        fields.append(pa.field(name, array.type, metadata={_UNIT: unit.encode()}))
     head = {_META: json.dumps(meta, default=_plain).encode()}
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, head))
+
+
+def _read_batches(stream: Any) -> tuple[list[Any], dict[str, Any]]:
+    """The whole batches of a stream, and what its writer said at the end: nothing if killed."""
+    import pyarrow as pa
+
+    batches: list[Any] = []
+    while True:
+        try:
+            batch, said = stream.read_next_batch_with_custom_metadata()
+        except (StopIteration, pa.ArrowInvalid, OSError):
+            return batches, {}
+        if said is not None and _END in said:
+            return batches, json.loads(said[_END])
+        batches.append(batch)
 
 
 def _plain(value: Any) -> Any:

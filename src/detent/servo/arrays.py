@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import mujoco
@@ -14,6 +15,7 @@ from detent.kernels.ringing import ring_memory
 from detent.kernels.sliding import FrictionWork, friction_work
 from detent.servo.constants import HISTOGRAM_BINS
 from detent.servo.guarded import make_guarded
+from detent.servo.observed import make_observed
 from detent.servo.structs import Clock, Device, Lead, Motion, Rows
 from detent.servo.world.overlap import limit_count
 from detent.servo.world.spans import load_size, row_width, tree_spans
@@ -29,7 +31,7 @@ class Block:
     def array(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
         """The next array of the block, aligned to a cache line."""
         kind = np.dtype(dtype)
-        count = int(np.prod(shape))
+        count = shape if isinstance(shape, int) else math.prod(shape)
         start = -(-self._used // 64) * 64
         end = start + count * kind.itemsize
         if end > self._memory.size:
@@ -61,7 +63,7 @@ def make_arrays(
     )
     motion = _motion(block, model, loads, closures)
     rows = _rows(block, model, cap, width)
-    return motion, rows, friction_work(collision, nv), make_device(), make_clock()
+    return motion, rows, friction_work(collision, nv), make_device(model.nbody), make_clock()
 
 
 def _motion(block: Block, model: mujoco.MjModel, loads: int, closures: int) -> Motion:
@@ -126,14 +128,14 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
     return rows
 
 
-def make_device() -> Device:
-    """A device of no mass that cannot move."""
+def make_device(bodies: int = 0) -> Device:
+    """A device of no mass that cannot move, in a world of so many bodies."""
     a, whole = np.zeros, np.int64
     return Device(
         mass=a((6, 6)), mobility=a((6, 6)), mask=a(6), axes=a(6, whole), dimension=a(1, whole),
         packed=a((2, 6, 6)), topology=a(6), environment=a(6), felt=a(6), ring_memory=ring_memory(6),
         ringing=a(1, whole), lag=a(6), raw=a(6), filtered=a(6), altered=a(1, whole),
-        guard=make_guarded(),
+        guard=make_guarded(), observed=make_observed(bodies),
     )  # fmt: skip
 
 

@@ -38,8 +38,15 @@ ROW = np.dtype(
         ("deformation", "f8"),  # [m] largest of the proxy
         ("update_step", "f8", 2),  # [N, N·m] change of contact wrenches in the tick of an update
         ("update_energy", "f8"),  # [J] by which an update loaded the springs of contacts
+        ("healed", "f8"),  # [J] spent on taking back deformation in this tick
+        ("resets", "i8"),  # pressed pairs of shapes that an update unloaded, since the start
         ("bounded", "i8"),  # rows whose gains were bounded by the step
         ("altered", "i8"),  # 1 if the force path changed the wrench
+        ("port_energy", "f8"),  # [J] W: from the hand, by the force that was held
+        ("passive_energy", "f8"),  # [J] with what the device took, and the world's sources
+        ("engine_energy", "f8"),  # [J] from the tool to the world behind a local model
+        ("passivity_wrench", "f8", 6),  # what the controller of passivity added
+        ("passive", "i8"),  # 1 if it did
         ("lateness_ns", "i8"),  # live only
         ("compute_ns", "i8"),  # live only
     ]

@@ -52,6 +52,7 @@ SLOW_AGAIN = 0.5  # of the speed limit, from which on force comes back
 BACK_INSIDE = 0.98  # of the reach, likewise
 SLEEP_SPEED = 1e-6  # [m/s] below which a tree is still: a micrometre in a second
 SLEEP_TIME = 0.1  # [s] for which a group must be still before it sleeps
+NO_DEFICIT = 1e-9  # [J] of energy that nobody put in: below it is round-off
 HISTOGRAM_BINS = 4096  # [µs] of the loop's statistics
 SPIN_NS = 60_000  # [ns] how long before a deadline a loop with real-time priority stops sleeping
 MOST_SPIN = 0.5  # of a period: the kernel stops real-time threads that never rest

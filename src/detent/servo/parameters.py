@@ -12,6 +12,8 @@ NO_HAND, SINUSOID_HAND, IMPEDANCE_HAND, PLAYBACK_HAND = range(4)  # hand
 NEVER, ALWAYS, CONSTRAINED = range(3)  # device_position: when the position channel acts
 PULLED, MOVED, GOD_OBJECT = range(3)  # tool: by a wrench; to the device; as far as contacts let it
 
+# passivity: who watches over energy; the last four act
+UNWATCHED, OBSERVED, DAMPER, REFERENCE, TANK = range(5)
 
 PARAMETERS = np.dtype(
     [
@@ -79,13 +81,17 @@ PARAMETERS = np.dtype(
         ("local_literal", "i8"),  # contact points of the proxy as it is at the update (TH 6.1)
         ("local_recovery", "f8"),  # [s] of constraint interpolation, 0 = deformation (M26)
         ("local_speed", "f8"),  # [m/s] v_max of coherence (TH 6.13)
-        ("local_turning", "f8"),  # [rad/s] ω_max
+        ("local_heal", "f8"),  # [m/s] at which deformation is taken back, 0 = not while pressed
         ("local_angle", "f8"),  # [rad] θ_max
         ("local_age", "f8"),  # [s] after which an update is not trusted
         ("local_decay", "f8"),  # [s] in which its forces then vanish
         ("local_ramp", "f8"),  # [s] in which they return
         ("local_slew", "f8", 2),  # [N/s, N·m/s] fastest change that an update causes
         ("integrator", "i8"),  # of the world: velocity first, or positions as under a held force
+        ("passivity", "i8"),  # law of the observer and the controller
+        ("passive_bound", "f8"),  # [-] a_max of its damper
+        ("passive_memory", "i8"),  # [ticks] for which a deficit is remembered
+        ("passive_compliance", "f8", 6),  # [m/N, rad/(N·m)] of the springs of the reference
         ("filter_blend", "f8"),  # [-] 1 = no filter
         ("slew", "f8", 2),  # [N/tick, N·m/tick], inf = off
         ("cap", "f8", 6),  # [N, N·m], inf = off

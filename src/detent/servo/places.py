@@ -8,11 +8,11 @@ from __future__ import annotations
 
 # What a tick calls, in this order (design: "The tick").
 READ, MERGE, SENSE, APPROACH, REACT, SMOOTH, REACH, LIMIT, RING = range(9)
-COMMAND, GUARD, RECORD, WRITE, MOVE, REPORT = range(9, 15)
+COMMAND, PASSIVE, GUARD, RECORD, WRITE, MOVE, TALLY, REPORT = range(9, 17)
 
 # What those call within themselves.
-CLOSE, LEAD, WEIGH, RUB, TURN, COLLIDE, PROJECT, STEP = range(15, 23)  # of a world
-SETTLE, ACT, ADVANCE = range(23, 26)  # of a mechanism
+CLOSE, LEAD, WEIGH, RUB, TURN, COLLIDE, PROJECT, STEP = range(17, 25)  # of a world
+SETTLE, ACT, ADVANCE = range(25, 28)  # of a mechanism
 
-TICK = 26  # what the loop calls
-PLACES = 27
+TICK = 28  # what the loop calls
+PLACES = 29

@@ -12,10 +12,11 @@ from detent.kernels.inertia import kinetic_energy
 from detent.kernels.jit import kernel
 from detent.kernels.mechanics import Mechanics
 from detent.kernels.vectors import dot, largest
-from detent.local.records import ACTIVE, AGE, LOADED, LOST, SEQUENCE, TRUST, Local
+from detent.local.records import ACTIVE, AGE, HEALED, LOADED, LOST, RESETS, SEQUENCE, TRUST, Local
 from detent.servo.constants import TOUCH
 from detent.servo.contact.groups import row_group
 from detent.servo.mechanism import constraint_wrench
+from detent.servo.observed import ENGINE, OWN, PORT, SOURCES, Observed
 from detent.servo.parameters import RIGID
 from detent.servo.structs import (
     FREE,
@@ -51,6 +52,17 @@ def device_energy(mass: np.ndarray, twist: np.ndarray) -> float:
 
 
 @kernel
+def record_energy(ob: Observed, row: np.ndarray) -> None:
+    """The ledger of passivity; all zero where nobody watches."""
+    row["port_energy"][0] = ob.energy[PORT]
+    row["passive_energy"][0] = ob.energy[PORT] + ob.energy[OWN] + ob.energy[SOURCES]
+    row["engine_energy"][0] = ob.energy[ENGINE]
+    row["passive"][0] = ob.acts[0]
+    for i in range(6):
+        row["passivity_wrench"][0, i] = ob.wrench[i]
+
+
+@kernel
 def record_device(s: Any, row: np.ndarray) -> None:
     """Time, the device, and the wrenches on their way to it: the same for every servo."""
     st, de = s.port.state, s.device
@@ -67,6 +79,7 @@ def record_device(s: Any, row: np.ndarray) -> None:
         row["device_wrench"][0, i] = s.port.command.wrench[i]
     row["device_energy"][0] = device_energy(de.mass, st.true_twist)
     row["altered"][0] = de.altered[0]
+    record_energy(de.observed, row)
 
 
 @kernel
@@ -120,7 +133,8 @@ def record_local(lo: Local, row: np.ndarray) -> None:
     row["local"][0] = lo.number[0]
     row["dropped"][0] += lo.counts[LOST]
     row["age"][0], row["trust"][0] = lo.times[AGE], lo.times[TRUST]
-    row["update_energy"][0] = lo.times[LOADED]
+    row["update_energy"][0], row["healed"][0] = lo.times[LOADED], lo.times[HEALED]
+    row["resets"][0] = lo.counts[RESETS]
     row["update_step"][0, 0], row["update_step"][0, 1] = lo.step[0], lo.step[1]
     row["deformation"][0] = 0.0
     for i in range(lo.number[0]):

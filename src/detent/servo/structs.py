@@ -17,6 +17,7 @@ from detent.kernels.struct import Struct
 from detent.local.records import Local
 from detent.servo.guarded import Guarded
 from detent.servo.loop.exchange import Slot
+from detent.servo.observed import Observed
 from detent.servo.world.slumber import Sleep
 
 # Places of `Scene.features`.
@@ -250,10 +251,7 @@ class Motion(Struct):
 
 
 class Device(Struct):
-    """The device as the tick reckons with it, and the wrench on its way to it.
-
-    What it says and what it is told is in the port.
-    """
+    """The device as the tick reckons with it, and the wrench on its way to the port."""
 
     mass: np.ndarray  # (6, 6)
     mobility: np.ndarray  # (6, 6) M⁻¹ in the subspace, zero outside
@@ -271,6 +269,7 @@ class Device(Struct):
     filtered: np.ndarray  # (6,)
     altered: np.ndarray  # (1,) 1 = the force path changed it
     guard: Guarded
+    observed: Observed
 
 
 class Lead(Struct):

@@ -41,8 +41,16 @@ from detent.servo.mechanism import (
     sense_mechanism,
 )
 from detent.servo.parameters import GOD_OBJECT, PULLED, RIGID, SCALE
+from detent.servo.passivity import keep_display_passive, keep_passive, tally
 from detent.servo.record import record, record_mechanism
-from detent.servo.structs import FREE_BODY, NEVER_SINGULAR, TURNING, MechanismServo, Servo
+from detent.servo.structs import (
+    ACTUATORS,
+    FREE_BODY,
+    NEVER_SINGULAR,
+    TURNING,
+    MechanismServo,
+    Servo,
+)
 from detent.servo.tick import tick, tick_mechanism
 from detent.servo.world.close import close
 from detent.servo.world.move import move
@@ -97,6 +105,11 @@ def _limits(servo: Servo) -> bool:
     return bool(servo.parameters["strategy"][0] >= SCALE)
 
 
+def _tallies(servo: Servo) -> bool:
+    watched = bool(servo.parameters["passivity"][0])
+    return watched and (_local(servo) or bool(servo.scene.features[ACTUATORS]))
+
+
 def _has_loops(servo: Servo) -> bool:
     return len(servo.closures.kind) > 0
 
@@ -140,9 +153,11 @@ WORLD = (
     Stage(places.COMMAND, shape, Servo, _where("shaping")),
     Stage(places.COMMAND, command_motion, Servo, _where("leads")),
     Stage(places.COMMAND, command_wrench, Servo, always),
+    Stage(places.PASSIVE, keep_passive, Servo, _where("passivity")),
     Stage(places.GUARD, guard, Servo, always),
     Stage(places.RECORD, record, Servo, always),
     Stage(places.MOVE, move, Servo, always),
+    Stage(places.TALLY, tally, Servo, _tallies),
     Stage(places.REPORT, report, Servo, _local),
     Stage(places.TICK, tick, Servo, always),
 )
@@ -155,6 +170,7 @@ MECHANISM = (
     Stage(places.ACT, act_with_stops, Mechanics, _has_stops),
     Stage(places.ACT, act, Mechanics, always),
     Stage(places.COMMAND, command_motion, MechanismServo, always),
+    Stage(places.PASSIVE, keep_display_passive, MechanismServo, _where("passivity")),
     Stage(places.GUARD, guard_mechanism, MechanismServo, always),
     Stage(places.RECORD, record_mechanism, MechanismServo, always),
     Stage(places.MOVE, move_mechanism, MechanismServo, always),

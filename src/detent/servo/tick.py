@@ -23,10 +23,12 @@ def tick(s: Servo) -> None:
     call_stage(s.stages[places.LIMIT], s)  # 6 what the device can render, TH 4.5.2
     call_stage(s.stages[places.RING], s)  # 7 impulses ring as a material does, B7
     call_stage(s.stages[places.COMMAND], s)  # 7 the coupling, TH 4.1, 5.15, S2 17-18
+    call_stage(s.stages[places.PASSIVE], s)  # 8 no energy that nobody put in
     call_stage(s.stages[places.GUARD], s)  # 8 the force path
     call_stage(s.stages[places.RECORD], s)  #   one row
     write(s)  # 9 the device
     call_stage(s.stages[places.MOVE], s)  # 9 the world, its loops closed
+    call_stage(s.stages[places.TALLY], s)  #   energy of engine and actuators
     s.clock.counts[TICKS] += 1
     call_stage(s.stages[places.REPORT], s)  #   the proxy, for the engine
 
@@ -40,6 +42,7 @@ def tick_mechanism(s: MechanismServo) -> None:
     call_stage(s.stages[places.APPROACH], s)  # 4 the reference, and what the display lacks, S2 17
     call_stage(s.stages[places.REACT], s)  # 5 constrained acceleration, stops, S2 13
     call_stage(s.stages[places.COMMAND], s)  # 7 feedforward and feedback, S2 18
+    call_stage(s.stages[places.PASSIVE], s)  # 8 no energy that nobody put in
     call_stage(s.stages[places.GUARD], s)  # 8 the force path
     call_stage(s.stages[places.RECORD], s)  #   one row
     write(s)  # 9 the display

@@ -9,6 +9,7 @@ from detent.devices.protocol import Device
 from detent.local.model import LocalModel
 from detent.local.pace import Pace
 from detent.servo.force_path import ForcePath
+from detent.servo.watching import Passivity
 from detent.world.baumgarte import Baumgarte
 from detent.world.contact import Contact
 
@@ -20,6 +21,7 @@ class Asked(Protocol):
     coupling: Coupling
     device: Device
     force_path: ForcePath
+    passivity: Passivity
     outside: str
     rate: float
     integrator: str

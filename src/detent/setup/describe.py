@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
+from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 from detent.hands import Hand, Playback
@@ -17,6 +19,8 @@ def describe(
     world = subject.world
     out: dict[str, Any] = {
         "world": world.name,
+        "source": world.source,
+        "versions": versions(),
         "tool": world.body_name(world.tool),
         "held": world.body_name(world.held),
         "point": world.point.tolist(),
@@ -30,7 +34,7 @@ def describe(
         "sleep": asked.sleep,
         "notes": notes,
     }
-    for name in ("contact", "coupling", "device", "force_path", "baumgarte"):
+    for name in ("contact", "coupling", "device", "force_path", "passivity", "baumgarte"):
         out[name] = plain(getattr(asked, name))
     out |= subject.describe()
     if asked.local is not None:
@@ -39,6 +43,13 @@ def describe(
     if hand is not None:
         out["hand"] = plain(hand)
     return out
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of Detent, and of what computes."""
+    names = ("detent", "mujoco", "numba", "numpy")
+    return {name: version(name) for name in names}
 
 
 def plain(part: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from detent.servo import places
 from detent.servo.compile import Fitted
 from detent.servo.force_path import ForcePath
 from detent.servo.table import TABLES, Stage, always
+from detent.servo.watching import OFF, Passivity
 from detent.setup.mechanism import blank_servo
 from detent.setup.world import WorldSubject
 from detent.world.baumgarte import Baumgarte
@@ -32,6 +33,7 @@ class Defaults:
     coupling: Coupling = field(default_factory=FourChannel)
     device: Device = field(default_factory=Inertial)
     force_path: ForcePath = field(default_factory=ForcePath)
+    passivity: Passivity = OFF
     outside: str = "hold"
     rate: float = 1000.0
     integrator: str = "velocity-first"

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from detent.coupling import Admittance, Coupling, UnilateralCoupler, VirtualCoupler
-from detent.devices.preset import Preset
+from detent.devices.mapped import Mapped
 from detent.devices.protocol import Device
 from detent.errors import ParameterError
 from detent.local.model import LocalModel
 from detent.setup.combinations import suited
+from detent.setup.sheets import sheet_of
 from detent.setup.subject import Subject
 from detent.world.contact import Contact, settled
 from detent.world.weight import USUAL
 from detent.world.world import World
-
-
-def sheet_of(device: Device | None) -> Preset | None:
-    """The preset that a device is, or that its driver has."""
-    found = getattr(device, "preset", device)
-    return found if isinstance(found, Preset) else None
 
 
 def is_rigid(world: World) -> bool:
@@ -41,6 +36,8 @@ def fitting_coupling(
     if model.takes_motion:
         return Admittance()
     stiffness, damping = model.gains()
+    if isinstance(device, Mapped):
+        stiffness, damping = device.gains(stiffness, damping)
     spring = VirtualCoupler(stiffness=stiffness, damping=damping)
     tool_mask = subject.start().mask
     inside = bool((model.mask(tool_mask) <= tool_mask).all())

@@ -27,6 +27,7 @@ from detent.setup.asked import Asked
 from detent.setup.device import fill_device, fill_limits, place_device
 from detent.setup.hand import aim, fill_hand
 from detent.setup.lead import lead_for
+from detent.setup.passivity import fill_observed, fill_passivity
 from detent.setup.plan import Plan, make_plan
 from detent.setup.prepared import Prepared, Settings
 from detent.world.contact import Contact, settled
@@ -112,6 +113,8 @@ class MechanismSubject:
         fill_device(device, asked.device, start)
         fill_limits(p, Contact(), asked.device)
         adapter = place_device(asked.device, device, start, coupling, 1.0 / rate, notes)
+        fill_observed(device, asked.device, adapter, asked.passivity, 1.0 / rate)
+        fill_passivity(p, asked.passivity, device.observed)
         lead = lead_for(asked, device, start.mobility, 1.0 / rate, notes)
         fill_hand(p, hand)
         asked.force_path.fill(p, asked.device.safety)
@@ -121,7 +124,7 @@ class MechanismSubject:
         model = self.world.model
         ids = [model.body(name).id for name in self.plan.mechanism.bodies]
         servo = make_servo(me, adapter, device, lead, p, target, script, model.nbody, ids, ring)
-        settings = Settings(None, coupling, asked.force_path, hand)
+        settings = Settings(None, coupling, asked.force_path, hand, asked.passivity)
         data = mujoco.MjData(model)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 

@@ -12,6 +12,8 @@ import mujoco
 from detent.local.records import ACTIVE
 from detent.servo.constants import MOST_TURN
 from detent.servo.guarded import REASONS
+from detent.servo.observed import ACTED, LOW
+from detent.servo.parameters import OBSERVED
 from detent.servo.structs import MechanismServo, Servo
 from detent.setup.bounds import unbounded_from
 from detent.setup.sinking import sunk
@@ -23,9 +25,10 @@ def run_notes(
 ) -> list[str]:
     """All that a run has to say so far; *model* and *data* are the servo's, *rate* is in Hz."""
     if not isinstance(servo, Servo):  # a mechanism has stops, and neither contacts nor hinges
-        return withheld_force(servo)
+        return withheld_force(servo) + kept_passive(servo)
     return [
         *withheld_force(servo),
+        *kept_passive(servo),
         *lost_contacts(servo),
         *bounded_contacts(servo, model, rate),
         *sunk(servo, model, rate),
@@ -39,6 +42,20 @@ def withheld_force(servo: Servo | MechanismServo) -> list[str]:
     """For how long the device got no force, and why."""
     ticks = zip(servo.device.guard.off_ticks, REASONS, strict=True)
     return [f"no force for {int(count)} ticks: {why}" for count, why in ticks if count]
+
+
+def kept_passive(servo: Servo | MechanismServo) -> list[str]:
+    """In how many ticks the controller of passivity acted, and how far energy went below zero."""
+    observed = servo.device.observed
+    low = 1e3 * float(observed.energy[LOW])
+    if servo.parameters["passivity"][0] == OBSERVED and low < 0.0:
+        return [f"up to {-low:.3g} mJ came out that nobody put in; nothing was done about it"]
+    if not observed.counts[ACTED]:
+        return []
+    return [
+        f"the controller of passivity acted in {int(observed.counts[ACTED])} ticks; "
+        f"up to {-low:.3g} mJ had come out that nobody put in"
+    ]
 
 
 def lost_contacts(servo: Servo) -> list[str]:

@@ -31,6 +31,7 @@ from detent.setup.coupling import fill_coupling
 from detent.setup.device import fill_limits
 from detent.setup.hand import fill_hand
 from detent.setup.notes import run_notes
+from detent.setup.passivity import check_change, fill_passivity
 from detent.world.contact import Contact, settled
 
 
@@ -83,11 +84,18 @@ class Prepared:
             fill_coupling(out, settings.coupling, self.start, self.servo.device, notes)
         instance("force_path", settings.force_path, ForcePath, "a ForcePath")
         settings.force_path.fill(out, self.device.safety)
+        check_change(now.passivity, settings.passivity)
+        fill_passivity(out, settings.passivity, self.servo.device.observed)
         if isinstance(settings.hand, Guided | Playback) and settings.hand is not now.hand:
             raise ParameterError("hand", settings.hand, "a Constant, Sinusoid or Impedance by then")
         fill_hand(out, settings.hand)
         self._offered = settings, notes
         return out
+
+    @property
+    def real(self) -> bool:
+        """Whether there is a device outside of this process."""
+        return self.adapter.begin is not None
 
     def accept(self) -> None:
         """What was last offered is in force."""

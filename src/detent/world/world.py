@@ -81,6 +81,7 @@ class World:
     ) -> None:
         self.name = name
         self.spec = spec
+        self.source: dict[str, Any] = {}  # the file and the options that it was loaded with
         plain = _compile(spec, name)
         tool_id = find_tool(plain, tool)
         if not gravity:
@@ -139,14 +140,23 @@ class World:
         spec = read_scene(str(path), False, path.name, allow_outside, beneath, trusted)
         key = options.get("keyframe")
         spec = _alter(spec, path.name, key, free, decompose, ignore_overlaps, release)
-        return cls(spec, tool=tool, **{"name": path.stem, **options})
+        world = cls(spec, tool=tool, **{"name": path.stem, **options})
+        told: dict[str, Any] = {
+            "tool": tool, "root": root and str(root), "allow_outside": allow_outside, "free": free,
+            "decompose": decompose, "ignore_overlaps": ignore_overlaps, "release": list(release),
+            **options,
+        }  # fmt: skip
+        world.source = {"path": str(path.resolve()), **{k: v for k, v in told.items() if v}}
+        return world
 
     @classmethod
     def builtin(cls, name: str, **options: Any) -> World:
         """A world of the library; ``World.library()`` lists them."""
         if name not in cls.library():
             raise UnknownNameError("built-in world", name, cls.library())
-        return cls.load(LIBRARY / f"{name}.xml", **{"name": name, "trusted": True, **options})
+        world = cls.load(LIBRARY / f"{name}.xml", **{"name": name, "trusted": True, **options})
+        world.source = {"path": name, **{k: v for k, v in world.source.items() if k in options}}
+        return world
 
     @classmethod
     def from_string(

@@ -7,19 +7,20 @@ import math
 import numpy as np
 
 from detent.kernels.jit import kernel
-from detent.kernels.local import coherence_thresholds, merged_separation, plane_separation
+from detent.kernels.local import merged_separation
 from detent.kernels.vectors import copy_vector
 from detent.local.constants import MOST_CONSTRAINTS
 from detent.local.records import (
     ARRIVED,
     COUNT,
     DROPPED,
+    FACE,
     HEALTH,
     HEALTHY,
-    LOADED,
     LOST,
     MEAN_PERIOD,
     NEWEST,
+    PLANE,
     REJECTED,
     SEEN,
     SERIALS,
@@ -27,27 +28,15 @@ from detent.local.records import (
     Local,
 )
 from detent.servo.constants import CREEP_BACK
+from detent.servo.local.coherence import (
+    NONE,
+    UNSOUND,
+    match_update,
+    patch_depth,
+    settle_pairs,
+)
+from detent.servo.local.separation import present_separation, true_separation
 from detent.servo.structs import Scene
-
-NONE, UNSOUND = -1, -2
-
-
-@kernel
-def present_separation(sc: Scene, lo: Local, i: int, step: float) -> float:
-    """Separation of the proxy, whose deformation is taken back as far as nobody feels it."""
-    held = lo.held
-    link = held["link"][i]
-    s = plane_separation(
-        sc.xpos[link], sc.xmat[link], held["point"][i], held["place"][i], held["normal"][i]
-    )
-    s -= held["shift"][i]
-    offset, change = held["offset"][i], held["relax"][i] * step
-    if change > 0.0:
-        offset = max(offset - change, 0.0) if offset > 0.0 else min(offset + change, 0.0)
-    if offset > 0.0 and s + offset > 0.0:  # inactive: the proxy expands (TH 6.2.2)
-        offset = max(-s, 0.0)
-    held["offset"][i], held["separation"][i] = offset, s + offset
-    return s + offset
 
 
 @kernel
@@ -55,36 +44,17 @@ def is_sound(item: np.ndarray, i: int, links: int) -> bool:
     """Whether a constraint is one: finite, of unit normal, on a link that exists."""
     if item["link"][i] < 0 or item["link"][i] >= links:
         return False
-    total, size = item["separation"][i] + item["drift"][i], 0.0
+    if item["curve"][i] < PLANE or item["curve"][i] > FACE:
+        return False
+    total, size = item["separation"][i] + item["drift"][i] + item["weight"][i], 0.0
+    total += item["bulge"][i] + item["radius"][i]
     for k in range(item["give"].shape[1]):
         total += item["give"][i, k]
     for k in range(3):
         size += item["normal"][i, k] ** 2
         total += item["place"][i, k] + item["velocity"][i, k] + item["point"][i, k]
+        total += item["axis"][i, k] + item["facing"][i, k]
     return math.isfinite(total) and abs(size - 1.0) < 1e-6
-
-
-@kernel
-def find_known(lo: Local, new: np.ndarray, i: int, reach: float, cosine: float) -> int:
-    """The constraint of the set that this one of the update is, or NONE (TH 6.11-6.12).
-
-    Same link, same other body, point and normal near enough; opposing normals never are.
-    """
-    old = lo.before
-    best, found = reach * reach, NONE
-    for j in range(lo.number[0]):
-        if lo.taken[j] != 0 or old["link"][j] != new["link"][i]:
-            continue
-        if old["other"][j] != new["other"][i]:
-            continue
-        apart, along = 0.0, 0.0
-        for k in range(3):
-            moved = old["place"][j, k] + old["shift"][j] * old["normal"][j, k]
-            apart += (new["place"][i, k] - moved) ** 2
-            along += new["normal"][i, k] * old["normal"][j, k]
-        if apart <= best and along >= cosine:
-            best, found = apart, j
-    return found
 
 
 @kernel
@@ -97,6 +67,11 @@ def take_geometry(lo: Local, new: np.ndarray, i: int, r: int) -> None:
         held["normal"][r, k] = new["normal"][i, k]
         held["velocity"][r, k] = new["velocity"][i, k]
         held["point"][r, k] = new["point"][i, k]
+        held["axis"][r, k], held["facing"][r, k] = new["axis"][i, k], new["facing"][i, k]
+        held["middle"][r, k] = new["place"][i, k] - new["radius"][i] * new["normal"][i, k]
+    held["bulge"][r], held["radius"][r] = new["bulge"][i], new["radius"][i]
+    held["curve"][r], held["weight"][r] = new["curve"][i], new["weight"][i]
+    held["shapes"][r, 0], held["shapes"][r, 1] = new["shapes"][i, 0], new["shapes"][i, 1]
     held["stiffness"][r], held["damping"][r] = new["stiffness"][i], new["damping"][i]
     held["restitution"][r], held["friction"][r] = new["restitution"][i], new["friction"][i]
     held["group"][r], held["drift"][r] = new["group"][i], new["drift"][i]
@@ -160,23 +135,31 @@ def move_plane(lo: Local, r: int, p: np.ndarray, tick: int, age: int) -> None:
 
 @kernel
 def place_constraint(
-    sc: Scene, lo: Local, new: np.ndarray, i: int, r: int, p: np.ndarray, tick: int, age: int
+    sc: Scene,
+    lo: Local,
+    new: np.ndarray,
+    i: int,
+    r: int,
+    patch: float,
+    p: np.ndarray,
+    tick: int,
+    age: int,
 ) -> None:
-    """The constraint i of the update as number r of the set, deformed as errata E11 says."""
+    """The constraint i of the update as number r of the set, deformed as errata E11 says.
+
+    A new one of a pair that was pressed *patch* deep begins as deep as that.
+    """
     held, known = lo.held, lo.match[i]
     take_geometry(lo, new, i, r)
-    n, link = held["normal"][r], held["link"][r]
     take_track(lo, r, known)
     move_plane(lo, r, p, tick, age)
     sigma = new["separation"][i]
     if p["local_literal"][0] == 0:  # the tool has moved since the engine looked
-        x, turn = sc.xpos[link], sc.xmat[link]
-        sigma = plane_separation(x, turn, held["point"][r], held["place"][r], n)
-        sigma -= held["shift"][r]
+        sigma = true_separation(sc, held, r)
     else:
         follow_literally(sc, lo, r, sigma)
-    before = lo.before["separation"][known] if known != NONE else 0.0
-    s = merged_separation(sigma, before, known != NONE)
+    before = lo.before["separation"][known] if known != NONE else -patch
+    s = merged_separation(sigma, before, known != NONE or patch > 0.0)
     held["relax"][r] = 0.0
     if p["local_recovery"][0] > 0.0:  # constraint interpolation instead of deformation
         s = before if known != NONE else max(sigma, 0.0)
@@ -184,18 +167,28 @@ def place_constraint(
     elif known != NONE and p["local_inertia"][0] != 0 and held["group"][r] >= 0:
         held["relax"][r] = CREEP_BACK  # errors of the prediction must not add up
     held["offset"][r], held["separation"][r] = s - sigma, s
-    held["late"][r] = int(sigma < 0.0 and (known == NONE or before > 0.0))
-    held["force"][r] = 0.0
+    held["late"][r] = int(sigma < min(s, 0.0) and (known == NONE or before > 0.0))
+    keep_memory(lo, r, known)
+
+
+@kernel
+def keep_memory(lo: Local, r: int, known: int) -> None:
+    """What a constraint remembers of itself: bonds of friction, and the past of its wall."""
+    held, old = lo.held, lo.before
+    held["force"][r], held["grown"][r] = 0.0, 1
     for k in range(held["memory"].shape[1]):
-        held["memory"][r, k] = lo.before["memory"][known, k] if known != NONE else 0.0
+        held["memory"][r, k] = old["memory"][known, k] if known != NONE else 0.0
+    if known != NONE:
+        held["grown"][r] = int(held["weight"][r] > old["weight"][known])
 
 
 @kernel
 def follow_literally(sc: Scene, lo: Local, r: int, sigma: float) -> None:
-    """p = Rᵀ (c_p + σ n − x) of the proxy as it is now: TH 6.1 to the letter."""
+    """p = Rᵀ (c_p + σ n − x) of the proxy as it is now: TH 6.1 to the letter, with planes only."""
     held = lo.held
     link = held["link"][r]
     turn = sc.xmat[link]
+    held["curve"][r], held["bulge"][r] = PLANE, 0.0
     for k in range(3):
         held["point"][r, k] = 0.0
     for i in range(3):
@@ -219,16 +212,6 @@ def note_period(lo: Local) -> None:
 
 
 @kernel
-def spring_energy(lo: Local, stiffness: float) -> float:
-    """½ Σ K s² of the constraints that are touched [J]."""
-    total = 0.0
-    for i in range(lo.number[0]):
-        own, depth = lo.held["stiffness"][i], min(lo.held["separation"][i], 0.0)
-        total += 0.5 * (stiffness if math.isnan(own) else own) * depth * depth
-    return total
-
-
-@kernel
 def free_tracks(lo: Local) -> None:
     """The histories of constraints that ended can be used again."""
     for j in range(lo.number[0]):
@@ -237,10 +220,35 @@ def free_tracks(lo: Local) -> None:
 
 
 @kernel
+def look_back(sc: Scene, lo: Local) -> None:
+    """The set as it is now, beside which an update is laid."""
+    for j in range(lo.number[0]):
+        present_separation(sc, lo, j)
+        lo.before[j] = lo.held[j]
+        lo.taken[j] = 0
+
+
+@kernel
+def match_sound(sc: Scene, lo: Local, new: np.ndarray, count: int, p: np.ndarray) -> None:
+    """lo.match ← what of an update is known."""
+    for i in range(count):
+        lo.match[i] = NONE
+        if not is_sound(new, i, sc.xpos.shape[0]):
+            lo.match[i] = UNSOUND
+            lo.counts[REJECTED] += 1
+    elapsed = max(lo.head[TIME] - lo.times[NEWEST], lo.times[MEAN_PERIOD])
+    cosine = math.cos(p["local_angle"][0])
+    match_update(lo, new, count, elapsed * p["local_speed"][0], cosine, elapsed)
+
+
+@kernel
 def merge_update(
-    sc: Scene, lo: Local, head: np.ndarray, new: np.ndarray, p: np.ndarray, tick: int
+    sc: Scene, lo: Local, head: np.ndarray, new: np.ndarray, p: np.ndarray, tick: int, clock: int
 ) -> bool:
-    """Replace the set by that of an update; False if the update is of no use."""
+    """Replace the set by that of an update; False if the update is of no use.
+
+    *tick* is that of virtual time, *clock* that of the schedule, skipped ticks included.
+    """
     now = tick * p["step"][0]
     if not (head[TIME] > lo.times[NEWEST] or lo.counts[SEEN] == 0):
         return False  # overtaken by a newer one
@@ -248,34 +256,20 @@ def merge_update(
         lo.counts[REJECTED] += 1
         return False
     copy_vector(head, lo.head)
-    note_period(lo)
-    lo.counts[ARRIVED] = tick
+    lo.counts[ARRIVED] = clock
     lo.counts[LOST] = int(head[DROPPED])
-    reach, cosine = coherence_thresholds(
-        lo.times[MEAN_PERIOD], p["local_speed"][0], p["local_turning"][0], p["local_angle"][0]
-    )
-    for j in range(lo.number[0]):
-        present_separation(sc, lo, j, 0.0)
-        lo.before[j] = lo.held[j]
-        lo.taken[j] = 0
-    lo.times[LOADED] = -spring_energy(lo, p["stiffness"][0])
+    look_back(sc, lo)
     count = min(int(head[COUNT]), MOST_CONSTRAINTS)
-    age = max(round((now - head[TIME]) / p["step"][0]), 0)
-    for i in range(count):
-        lo.match[i] = UNSOUND
-        if not is_sound(new, i, sc.xpos.shape[0]):
-            lo.counts[REJECTED] += 1
-            continue
-        known = find_known(lo, new, i, reach, cosine)
-        if known != NONE:
-            lo.taken[known] = 1
-        lo.match[i] = known
+    match_sound(sc, lo, new, count, p)
+    note_period(lo)
     free_tracks(lo)
-    kept = 0
+    age = max(round((now - head[TIME]) / p["step"][0]), 0)
+    before, kept = lo.number[0], 0
     for i in range(count):
         if lo.match[i] != UNSOUND:
-            place_constraint(sc, lo, new, i, kept, p, tick, age)
+            patch = patch_depth(lo, new, i, before) if lo.match[i] == NONE else 0.0
+            place_constraint(sc, lo, new, i, kept, patch, p, tick, age)
             kept += 1
     lo.number[0] = kept
-    lo.times[LOADED] += spring_energy(lo, p["stiffness"][0])
+    settle_pairs(lo, before, p)
     return True

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from detent.kernels.jit import kernel
+from detent.kernels.local import depth_energy
 from detent.kernels.vectors import clear_vector, copy_vector, dot
-from detent.local.records import ROWS, Local
+from detent.local.records import ROWS, TRUST, Local
 from detent.servo.contact.identity import keeps_memory
 from detent.servo.loop.exchange import publish
-from detent.servo.structs import TICKS, Rows, Servo
+from detent.servo.structs import TICKS, Rows, Scene, Servo
 
 
 @kernel
@@ -47,7 +48,29 @@ def note_push(lo: Local, i: int, step: float) -> None:
 
 
 @kernel
-def carry_over(lo: Local, rows: Rows, p: np.ndarray, tick: int) -> None:
+def note_heat(sc: Scene, lo: Local, rows: Rows, r: int, step: float) -> None:
+    r"""What the contact of row r took from the tool in this tick, and did not store [J].
+
+    .. math:: \Delta Q = -f T \tfrac12 (u + u^+) - \Delta (\tfrac12 K s^2)
+
+    with the velocity u along the normal before and after the tick, relative to the plane: the
+    work of an impulse and of a force that is held for a tick. A wall that gives more than it
+    took has nothing left to heal with.
+    """
+    i, span, column, after = lo.source[r], rows.span, 0, -lo.held["rate"][lo.source[r]]
+    for part in range(2):
+        shift = span[r, part, 0] - column
+        for c in range(column, column + span[r, part, 1]):
+            after += rows.jac[r, c] * sc.qvel[c + shift]
+        column += span[r, part, 1]
+    stiffness, s = lo.times[TRUST] * rows.stiffness[r], rows.separation[r]
+    stored = depth_energy(stiffness, s + step * after) - depth_energy(stiffness, s)
+    work = -rows.force[r] * step * 0.5 * (rows.velocity[r] + after)
+    lo.held["heat"][i] = max(lo.held["heat"][i] + work - stored, 0.0)
+
+
+@kernel
+def carry_over(sc: Scene, lo: Local, rows: Rows, p: np.ndarray, tick: int) -> None:
     """What a tick did to the constraints: forces, memories, and objects that gave way."""
     held, step = lo.held, p["step"][0]
     remembers = keeps_memory(p)
@@ -66,6 +89,9 @@ def carry_over(lo: Local, rows: Rows, p: np.ndarray, tick: int) -> None:
             lo.history[tick % lo.history.shape[0], held["track"][i]] = held["yielded"][i]
             note_push(lo, i, step)
         held["shift"][i] += step * held["rate"][i]
+    if p["local_heal"][0] > 0.0:
+        for r in range(lo.counts[ROWS]):
+            note_heat(sc, lo, rows, r, step)
     if p["local_inertia"][0] != 0:
         for t in range(lo.pushes.shape[0]):  # also of constraints that ended
             for k in range(3):
@@ -76,7 +102,7 @@ def carry_over(lo: Local, rows: Rows, p: np.ndarray, tick: int) -> None:
 def report(s: Servo) -> None:
     """Stage: what the tick did to the constraints, and the proxy as it is now, for the engine."""
     sc, nq, tick = s.scene, s.scene.qpos.shape[0], s.clock.counts[TICKS]
-    carry_over(s.local, s.rows, s.parameters, tick)
+    carry_over(sc, s.local, s.rows, s.parameters, tick)
     step = s.parameters["step"][0]
     s.state[0] = tick * step
     for i in range(nq):

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from detent.kernels.constants import CREEP, MOST_DAMPING, MOST_STIFFNESS
 from detent.kernels.jit import kernel
 from detent.kernels.local import struck_restitution
 from detent.kernels.vectors import copy_vector
-from detent.local.records import AGE, ARRIVED, FRESH, LOADED, ROWS, TRUST, Local
+from detent.local.records import (
+    AGE,
+    ARRIVED,
+    FRESH,
+    HEALED,
+    LOADED,
+    ROWS,
+    TRUST,
+    TRUSTED,
+    WATCHED,
+    Local,
+)
 from detent.servo.contact.columns import begin_columns, row_product
 from detent.servo.contact.groups import classify_groups, row_group
 from detent.servo.contact.identity import keeps_memory
@@ -22,11 +31,12 @@ from detent.servo.contact.rows import (
     respond,
     use_up_slack,
 )
-from detent.servo.local.merge import merge_update, present_separation
+from detent.servo.local.merge import merge_update
 from detent.servo.local.report import shared_mobility
+from detent.servo.local.separation import own_or, relaxed_separation, spring_of
 from detent.servo.loop.exchange import take
 from detent.servo.parameters import IMPULSE, PENALTY
-from detent.servo.structs import COLLIDING, TICKS, Motion, Rows, Scene, Servo
+from detent.servo.structs import COLLIDING, SKIPS, TICKS, Motion, Rows, Scene, Servo
 from detent.servo.world.sense import (
     update_dynamics,
     update_physics,
@@ -34,20 +44,19 @@ from detent.servo.world.sense import (
 
 
 @kernel
-def watch_age(lo: Local, p: np.ndarray, tick: int) -> None:
-    """How old the newest update is, and how much of its constraints is still rendered."""
-    step = p["step"][0]
-    lo.times[AGE] = (tick - lo.counts[ARRIVED]) * step
+def watch_age(lo: Local, p: np.ndarray, clock: int) -> None:
+    """How old the newest update is, and how much of its constraints is still rendered.
+
+    By the schedule of the loop: a host that skips ticks does not trust an update for longer.
+    """
+    now = clock * p["step"][0]
+    elapsed = now - lo.times[WATCHED]
+    lo.times[WATCHED], lo.times[TRUSTED] = now, lo.times[TRUST]
+    lo.times[AGE] = now - lo.counts[ARRIVED] * p["step"][0]
     if lo.times[AGE] > p["local_age"][0]:
-        lo.times[TRUST] = max(lo.times[TRUST] - step / p["local_decay"][0], 0.0)
+        lo.times[TRUST] = max(lo.times[TRUST] - elapsed / p["local_decay"][0], 0.0)
     else:
-        lo.times[TRUST] = min(lo.times[TRUST] + step / p["local_ramp"][0], 1.0)
-
-
-@kernel
-def world_value(value: float, world: float) -> float:
-    """A property of the constraint, or the world's where it has none."""
-    return world if math.isnan(value) else value
+        lo.times[TRUST] = min(lo.times[TRUST] + elapsed / p["local_ramp"][0], 1.0)
 
 
 @kernel
@@ -61,6 +70,7 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
         rows.point[r, k] = sc.xpos[link, k] + (
             turn[3 * k] * at[0] + turn[3 * k + 1] * at[1] + turn[3 * k + 2] * at[2]
         )
+        rows.point[r, k] -= held["bulge"][i] * held["normal"][i, k]
     rows.geom[r, 0], rows.geom[r, 1] = 0, 0
     rows.body[r, 0], rows.body[r, 1] = -1, link
     rows.tree[r, 0], rows.tree[r, 1] = -1, sc.body_tree[link]
@@ -70,10 +80,10 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
     for k in range(3):
         rows.carry[r, k] = held["velocity"][i, k] if p["local_moving"][0] != 0 else 0.0
     rows.separation[r] = held["separation"][i]
-    rows.stiffness[r] = world_value(held["stiffness"][i], p["stiffness"][0])
-    rows.damping[r] = world_value(held["damping"][i], p["damping"][0])
-    rows.restitution[r] = world_value(held["restitution"][i], p["restitution"][0])
-    rows.friction[r] = world_value(held["friction"][i], p["friction_static"][0])
+    rows.stiffness[r] = spring_of(held, i, p)
+    rows.damping[r] = held["weight"][i] * own_or(held["damping"][i], p["damping"][0])
+    rows.restitution[r] = own_or(held["restitution"][i], p["restitution"][0])
+    rows.friction[r] = own_or(held["friction"][i], p["friction_static"][0])
     rows.turning[r, 0], rows.turning[r, 1] = 0.0, 0.0
     if keeps_memory(p):
         copy_vector(held["memory"][i], rows.memory[r])
@@ -86,7 +96,7 @@ def gather_constraints(sc: Scene, lo: Local, rows: Rows, p: np.ndarray) -> None:
     rows.trust[0] = trust
     returns = trust < 1.0 and lo.times[AGE] <= p["local_age"][0]
     for i in range(lo.number[0]):
-        if present_separation(sc, lo, i, p["step"][0]) > 0.0:
+        if relaxed_separation(sc, lo, i, p) > 0.0:
             continue
         if returns:  # springs begin unloaded, wherever the tool is by then
             lo.held["offset"][i] -= lo.held["separation"][i]
@@ -135,13 +145,15 @@ def strike_late(lo: Local, rows: Rows, mode: int) -> None:
 def merge(s: Servo) -> None:
     """Stage: kinematics of this state, then the newest update, and how far it can be trusted."""
     lo, tick = s.local, s.clock.counts[TICKS]
+    clock = tick + s.clock.counts[SKIPS]
     update_physics(s)
-    lo.counts[FRESH], lo.times[LOADED] = 0, 0.0
+    lo.counts[FRESH], lo.times[LOADED], lo.times[HEALED] = 0, 0.0, 0.0
     if take(s.updates):
         mine = s.updates.reader[0]
-        merged = merge_update(s.scene, lo, lo.heads[mine], lo.incomings[mine], s.parameters, tick)
+        head, new = lo.heads[mine], lo.incomings[mine]
+        merged = merge_update(s.scene, lo, head, new, s.parameters, tick, clock)
         lo.counts[FRESH] = int(merged)
-    watch_age(lo, s.parameters, tick)
+    watch_age(lo, s.parameters, clock)
 
 
 @kernel

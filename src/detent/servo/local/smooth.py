@@ -8,7 +8,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
-from detent.local.records import AGE, FRESH, STRUCK, TRUST, Local
+from detent.local.records import AGE, FRESH, STRUCK, TRUST, TRUSTED, Local
 from detent.servo.hand.reach import map_to_hand
 from detent.servo.structs import Device, Motion, Scene, Servo
 
@@ -36,7 +36,7 @@ def let_go(sc: Scene, lo: Local, mo: Motion, de: Device, slew: np.ndarray, p: np
             share = min(share, slew[block] * step / size)
     keep = max(1.0 - share, 0.0)
     if lo.times[AGE] > p["local_age"][0]:
-        keep = min(keep, trust / (trust + step / p["local_decay"][0]))
+        keep = min(keep, trust / lo.times[TRUSTED]) if lo.times[TRUSTED] > 0.0 else 0.0
     for j in range(lo.residual.shape[0]):
         lo.residual[j] *= keep
 

@@ -1,0 +1,163 @@
+"""How stiff a wall may be on a device: what sampling, delay, friction and encoders allow.
+
+Notation: m, b, c mass, damping and Coulomb friction of the device, D a step of its encoders, T its
+period, d its delay in periods; K and B stiffness and damping of the wall.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from detent.checks import not_negative, positive
+from detent.errors import ParameterError
+
+_FREQUENCIES = 4096  # at which the condition of passivity is looked at
+_HALVINGS = 60  # of an interval that has a stiffness in it
+
+
+@dataclass(frozen=True)
+class StiffnessLimits:
+    """The largest stiffness of a wall [N/m, N·m/rad] on a device, by what it must not do."""
+
+    stable: float  # oscillate on its own, without a hand [Gil04], [Hulin06]
+    passive: float  # give energy to any hand at all [CS97]
+    quiet: float  # hum by its encoders: Coulomb friction must eat a step, 2c/D [AO05]
+
+
+def stiffness_limits(
+    mass: float,
+    damping: float,
+    coulomb: float,
+    resolution: float,
+    step: float,
+    delay_ticks: int,
+    virtual_damping: float = 0.0,
+) -> StiffnessLimits:
+    """The limits of a device with these numbers, at this period [s] and delay [periods].
+
+    Args:
+        mass: [kg, kg·m²].
+        damping: [N·s/m, N·m·s/rad] b.
+        coulomb: [N, N·m] c.
+        resolution: [m, rad] D, 0 = exact.
+        step: [s] T.
+        delay_ticks: d.
+        virtual_damping: [N·s/m, N·m·s/rad] B of the wall.
+    """
+    positive("mass", mass)
+    positive("step", step)
+    for name, value in (
+        ("damping", damping),
+        ("coulomb", coulomb),
+        ("resolution", resolution),
+        ("virtual damping", virtual_damping),
+    ):
+        not_negative(name, value)
+    if delay_ticks != int(delay_ticks) or delay_ticks < 0:
+        raise ParameterError("delay_ticks", delay_ticks, "a whole number from 0 on")
+    stable = stable_stiffness(mass, damping, step, int(delay_ticks), virtual_damping)
+    passive = passive_stiffness(damping, step, int(delay_ticks), virtual_damping)
+    quiet = 2.0 * coulomb / resolution if resolution > 0.0 else math.inf
+    return StiffnessLimits(stable, passive, quiet)
+
+
+def rule_of_thumb(
+    damping: float, step: float, delay_ticks: float, virtual_damping: float = 0.0
+) -> float:
+    r"""What is stable where b T/m is small [Hulin06].
+
+    .. math:: K < \frac{b + B}{T/2 + d T}
+    """
+    return (damping + virtual_damping) / (0.5 * step + delay_ticks * step)
+
+
+def sampled_device(
+    mass: float, damping: float, step: float, delay: int, stiffness: float, virtual_damping: float
+) -> np.ndarray:
+    r"""The device in a wall from sample to sample, on (x, v, x₋₁, f₋₁, …, f₋d).
+
+    .. math:: x^+ = x + \Gamma v + \Gamma_2 f/m,\ v^+ = \Phi v + \Gamma f/m,\quad
+              f = -K x - B (x - x_{-1})/T
+
+    exact under a force that is held; f acts d samples later.
+    """
+    rate = damping * step / mass
+    phi = math.exp(-rate)
+    gain = step * (1.0 if rate < 1e-8 else -math.expm1(-rate) / rate)
+    second = step**2 * (0.5 if rate < 1e-4 else (rate - (1.0 - phi)) / rate**2)
+    size = 3 + delay
+    force = np.zeros(size)
+    force[0] = -stiffness - virtual_damping / step
+    force[2] = virtual_damping / step
+    acts = force if delay == 0 else np.eye(size)[2 + delay]
+    unit = np.eye(size)
+    rows = [
+        unit[0] + gain * unit[1] + second / mass * acts,
+        phi * unit[1] + gain / mass * acts,
+        unit[0],
+    ]
+    rows += [force if j == 0 else unit[2 + j] for j in range(delay)]
+    return np.array(rows)
+
+
+def spectral_radius(matrix: np.ndarray) -> float:
+    """Below 1 what it describes dies out."""
+    return float(np.abs(np.linalg.eigvals(matrix)).max())
+
+
+def stable_stiffness(
+    mass: float, damping: float, step: float, delay: int, virtual_damping: float = 0.0
+) -> float:
+    """The largest K [N/m] at which the eigenvalues of the sampled device stay within the circle."""
+
+    def grows(stiffness: float) -> bool:
+        matrix = sampled_device(mass, damping, step, delay, stiffness, virtual_damping)
+        return spectral_radius(matrix) > 1.0 + 1e-10
+
+    low, high = 0.0, 4.0 * mass / step**2  # beyond that no sampled spring holds
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if grows(middle) else (middle, high)
+    return low
+
+
+def passive_stiffness(
+    damping: float, step: float, delay: int, virtual_damping: float = 0.0
+) -> float:
+    r"""The largest K [N/m] with which no hand, whatever it is, gets energy out of the wall.
+
+    .. math:: b > \frac{T}{2} \frac{1}{1 - \cos \omega T} \Re\{(1 - e^{-j\omega T}) z^{-d} H(z)\},
+              \qquad H = K + B \frac{1 - z^{-1}}{T}
+
+    for all ω up to the Nyquist frequency [CS97], evaluated numerically; without delay it is
+    b > KT/2 + B. Zero where the damper of the wall alone is too much.
+    """
+    angle = np.linspace(0.0, math.pi, _FREQUENCIES + 1)[1:]
+    back = np.exp(-1j * angle)
+    weight = 0.5 * step / (1.0 - np.cos(angle))
+    spring = weight * ((1.0 - back) * back**delay).real
+    damper = weight * ((1.0 - back) ** 2 * back**delay).real / step
+    spring = np.append(spring, 0.5 * step + delay * step)  # and where ω goes to zero
+    damper = np.append(damper, -1.0)
+    left = damping - virtual_damping * damper
+    if (left < 0.0).any():
+        return 0.0
+    pulls = spring > 0.0
+    return float((left[pulls] / spring[pulls]).min())
+
+
+def region(stiffness: float, damping: float, coulomb: float, resolution: float, step: float) -> str:
+    r"""Where a wall lies in the plane of [Diolaiti06]: what friction does about its encoders.
+
+    .. math:: \sigma = \frac{b}{K T}, \qquad \psi = \frac{c}{K D}
+
+    σ > ½ is "stable"; below it, with ψ > ½, friction keeps small motion "quiet"; else it "cycles".
+    The limits are from memory of the paper, and agree with what sessions do (docs/passivity.md).
+    """
+    if damping / (stiffness * step) > 0.5:
+        return "stable"
+    held = math.inf if resolution == 0.0 else coulomb / (stiffness * resolution)
+    return "quiet" if coulomb > 0.0 and held > 0.5 else "cycles"

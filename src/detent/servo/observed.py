@@ -1,0 +1,59 @@
+"""What the observer of passivity keeps: energies at the ports, and the force that is held."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from detent.devices.constants import MOST_DELAY
+from detent.kernels.struct import Struct
+
+# Places of `Observed.energy` [J].
+# PORT: W, what came from the hand; OWN: what the device itself took, at least; SOURCES: what the
+# world had at the start, and what weights and actuators gave since; ENGINE: what a local model's
+# world took from the tool; LOW: the least that the controller has seen.
+PORT, OWN, SOURCES, ENGINE, LOW = range(5)
+
+# Places of `Observed.counts`.
+# LATEST: number of the last reading; SINCE: ticks since then; ACTED: ticks that the controller
+# altered; BEGUN: 1 = there was a reading; QUIET: ticks since a force was held; PUT: commands
+# so far; CAUTION: ticks for which the device's own friction is not counted.
+LATEST, SINCE, ACTED, BEGUN, QUIET, PUT, CAUTION = range(7)
+
+
+class Observed(Struct):
+    """Beside the wrench on its way: the ledger of energy. Pairs are (translation, rotation)."""
+
+    energy: np.ndarray  # (5,) see above
+    counts: np.ndarray  # (7,) see above
+    dual: np.ndarray  # (1,) 1 = a display: it is told a motion, and senses the hand's wrench
+    delay: np.ndarray  # (1,) [ticks] from a command to its force
+    period: np.ndarray  # (1,) [ticks] between two samples of the device
+    damping: np.ndarray  # (2,) [N·s/m, N·m·s/rad] of the device, at least
+    friction: np.ndarray  # (2,) [N, N·m] likewise
+    radius: np.ndarray  # (2,) [m, rad] by which a reading may be off
+    floor: np.ndarray  # (1,) [J] vᵀMv of a step of the encoders in a period
+    weight: np.ndarray  # (nbody,) [kg] on which gravity acts
+    height: np.ndarray  # (1,) [J] potential energy at the start
+    taken: np.ndarray  # (6,) [N, N·m] the command that the device took last
+    past: np.ndarray  # (MOST_DELAY + 1, 6) commands, a ring
+    sum: np.ndarray  # (6,) Σ of the wrenches held since the last reading
+    pose: np.ndarray  # (7,) last reading
+    sensed: np.ndarray  # (6,) the hand's wrench at the last reading of a display
+    travel: np.ndarray  # (6,) [m, rad] between the last two readings
+    slack: np.ndarray  # (6,) see `certain_travel`
+    still: np.ndarray  # (2,) ticks since a certain travel
+    twist: np.ndarray  # (6,) along actuated axes; of a display, the speed at which it yields
+    wrench: np.ndarray  # (6,) what the controller added in this tick
+    acts: np.ndarray  # (1,) 1 = it did
+
+
+def make_observed(bodies: int = 0) -> Observed:
+    """A ledger with nothing in it."""
+    a, whole = np.zeros, np.int64
+    return Observed(
+        energy=a(5), counts=a(7, whole), dual=a(1, whole), delay=a(1, whole),
+        period=np.ones(1, whole), damping=a(2), friction=a(2), radius=a(2),
+        floor=a(1), weight=a(bodies), height=a(1), taken=a(6), past=a((MOST_DELAY + 1, 6)),
+        sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6), still=a(2), twist=a(6),
+        wrench=a(6), acts=a(1, whole),
+    )  # fmt: skip

@@ -1,0 +1,76 @@
+"""What a session asks of its device against what that can hold: stable, passive, quiet."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from detent.devices.limits import StiffnessLimits, stiffness_limits
+from detent.servo.parameters import NEVER
+from detent.servo.structs import Device
+
+KINDS = (("N/m", slice(0, 3)), ("N·m/rad", slice(3, 6)))
+
+
+class Asked(NamedTuple):
+    """A stiffness that is felt, and what the device can hold of it."""
+
+    unit: str
+    stiffness: float  # [N/m, N·m/rad]
+    damping: float  # [N·s/m, N·m·s/rad]
+    limits: StiffnessLimits
+
+    def __str__(self) -> str:
+        found = self.limits
+        quiet = "" if math.isinf(found.quiet) else f", quiet on its encoders to {found.quiet:.4g}"
+        return (
+            f"{self.stiffness:.4g} {self.unit} with {self.damping:.4g} of damping are asked for; "
+            f"stable to {found.stable:.4g}, passive to {found.passive:.4g}{quiet}"
+        )
+
+
+def asked_of_device(device: Device, p: np.ndarray) -> list[Asked]:
+    """The stiffness that the hand can feel in translation and in rotation, with its limits.
+
+    It is that of the coupling, or of a contact point where the tool goes with the device.
+    """
+    observed, out = device.observed, []
+    period = float(observed.period[0] * p["step"][0])
+    delay = math.ceil(observed.delay[0] / observed.period[0])
+    for block, (unit, part) in enumerate(KINDS):
+        acts = device.mask[part] * device.guard.actuated[part] > 0.0
+        if not acts.any():
+            continue
+        stiffness, damping = felt_gains(p, part)
+        if stiffness == 0.0:
+            continue
+        mass = float(np.diag(device.mass)[part][acts].min())
+        own = float(observed.damping[block]), float(observed.friction[block])
+        resolution = 2.0 * float(observed.radius[block]) / math.sqrt(device.mask[part].sum())
+        limits = stiffness_limits(mass, *own, resolution, period, delay, damping)
+        out.append(Asked(unit, stiffness, damping, limits))
+    return out
+
+
+def felt_gains(p: np.ndarray, part: slice) -> tuple[float, float]:
+    """K and B between the device and what it meets."""
+    if p["device_position"][0] != NEVER:
+        return float(p["coupling_k"][0, part].max()), float(p["coupling_b"][0, part].max())
+    if part.start == 0 and p["device_force"][0] != 0:
+        return float(p["stiffness"][0]), float(p["damping"][0])
+    return 0.0, 0.0
+
+
+def beyond_passive(device: Device, p: np.ndarray, law: str) -> list[str]:
+    """What is to be said where a session asks for more than is passive."""
+    if device.observed.dual[0] != 0 or law == "off":
+        return []
+    acts = law != "observe"
+    does = "the controller damps what comes out of it" if acts else "it is only observed"
+    return [
+        f"not every hand is safe from energy here: {asked}; {does}"
+        for asked in asked_of_device(device, p)
+        if asked.stiffness > asked.limits.passive
+    ]
