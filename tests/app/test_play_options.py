@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from detent.cli.play import parse_friction
-from detent.world.friction import NO_FRICTION
 from detent.errors import ParameterError
 from detent.record.trace import Trace
+from detent.world.friction import NO_FRICTION
 
 
 def played(file: Path, *options: str) -> dict[str, Any]:
