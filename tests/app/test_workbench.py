@@ -104,7 +104,8 @@ def test_without_a_browser_the_script_moves_the_tool(capsys: pytest.CaptureFixtu
     assert status is not None and 0 < status.ticks <= 2500
 
 
-LIGHT = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
+LIGHT = """<mujoco><custom><text name="detent.friction" data="none"/></custom><worldbody>
+  <geom name="floor" type="plane" size="1 1 .1"/>
   <body name="ball" pos="0 0 .0999"><freejoint/><geom name="ball" size=".1" mass=".02"/></body>
 </worldbody></mujoco>"""
 
