@@ -151,7 +151,7 @@ def test_a_signal_stops_it_cleanly(number: int) -> None:
 @pytest.mark.browser
 def test_the_page_shows_a_running_session(page: Page) -> None:
     assert page.browser.title == "Detent"
-    for folder in ("Hand", "Contact", "Servo", "Plots"):
+    for folder in ("Hand", "Now", "Plots", "Time", "Session", "Contact"):
         assert page.browser.find_elements("xpath", f"//*[text()='{folder}']"), folder
     assert page.number("rate") > 0.0
     assert page.scripted

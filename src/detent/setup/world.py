@@ -111,7 +111,7 @@ class WorldSubject:
         self, asked: Asked, hand: Hand | None, rate: float, ring: int, host: Host | None
     ) -> Prepared:
         """Everything that a tick works on; slots to an engine are its host's."""
-        world, notes = self.ticked, list[str]()
+        world, notes = self.ticked, self._remarks(asked)
         model, data = make_model(world, asked.contact.mode == "rigid", rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
@@ -120,8 +120,6 @@ class WorldSubject:
             model, capacity, collision_capacity(model, capacity), len(closures.h)
         )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
-        notes += held_by(self.world) + idle_friction(self.world, asked.contact, asked.coupling)
-        notes += heavy_tool(self.world, asked.device)
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
         adapter = place_device(
@@ -171,6 +169,11 @@ class WorldSubject:
         notes += fill_slack(model, data, servo.scene, rows)
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand, asked.passivity)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
+
+    def _remarks(self, asked: Asked) -> list[str]:
+        """Notes of what the world makes of what was asked for."""
+        friction = idle_friction(self.world, asked.contact, asked.coupling)
+        return held_by(self.world) + friction + heavy_tool(self.world, asked.device)
 
     def _parameters(
         self,
