@@ -117,13 +117,13 @@ class Controls:
         name = session.world.name
         worlds = World.library() if name in World.library() else [name, *World.library()]
         self._list(gui, "World", worlds, name, lambda one: self._ask(world=one),
-                   "Another built-in world; contact mode and friction stay.")  # fmt: skip
+                   "Another built-in world; mode and wall stay.")  # fmt: skip
         self._list(gui, "Mode", MODES, contact.mode, lambda one: self._ask(contact={"mode": one}),
                    "How contact is rendered: impulses, penalty alone, or rigid.")  # fmt: skip
-        self._list(gui, "Friction", LAWS, contact.friction.law, self._friction,
+        self._list(gui, "Friction", LAWS, contact.rubbing.law, self._friction,
                    "The law; μ below.")  # fmt: skip
-        if contact.friction.law != NONE:
-            self._add_coefficient(gui, contact.friction)
+        if contact.rubbing.law != NONE:
+            self._add_coefficient(gui, contact.rubbing)
         self._list(gui, "Wall", WALLS, contact.wall.law,
                    lambda one: self._ask(contact={"wall": Wall(one)}),
                    "The force of a resting contact.")  # fmt: skip
@@ -160,7 +160,8 @@ class Controls:
         self._ask(contact=PRESETS[name])
 
     def _friction(self, law: str) -> None:
-        static = self._contact.friction.static if self._contact.friction.law != NONE else FRICTION
+        now = self._contact.rubbing
+        static = now.static if now.law != NONE else FRICTION
         self._ask(contact={"friction": rubbing(law, static)})
 
     def _add_coefficient(self, gui: viser.GuiApi, friction: Friction) -> None:
@@ -171,7 +172,7 @@ class Controls:
 
         async def changed(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
             static = float(event.target.value)
-            now = replace(self._contact.friction, static=static, kinetic=KINETIC * static)
+            now = replace(self._contact.rubbing, static=static, kinetic=KINETIC * static)
             self._live.change(contact=replace(self._contact, friction=now))
 
         slider.on_update(changed)

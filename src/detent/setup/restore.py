@@ -20,6 +20,7 @@ from detent.local.pace import Pace
 from detent.mechanism import Mechanism
 from detent.mechanism.library import MECHANISMS, builtin
 from detent.servo.force_path import ForcePath
+from detent.servo.watching import Passivity
 from detent.world.baumgarte import Baumgarte
 from detent.world.contact import Contact
 from detent.world.world import World
@@ -42,6 +43,7 @@ CLASSES: dict[str, dict[str, type]] = {
         )
     },
     "force_path": {"ForcePath": ForcePath},
+    "passivity": {"Passivity": Passivity},
     "baumgarte": {"Baumgarte": Baumgarte},
     "local": {"LocalModel": LocalModel},
     "pace": {"Pace": Pace},
