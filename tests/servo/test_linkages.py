@@ -312,7 +312,8 @@ def test_a_passage_through_a_singularity_changes_the_count_twice(
     """Also while the position that is measured jumps by 0.2 mm."""
     world = World.builtin("three-link").placed([0.3, 0.15, 0.1])
     device = Inertial(mass=1.0, rotational_inertia=0.005, resolution=resolution)
-    session = Session(world, device=device, rate=1000)
+    coupling = FourChannel(topology=Topology(200.0, 50.0, ease=0.0))
+    session = Session(world, coupling=coupling, device=device, rate=1000)
     ready = start(session, qvel=[0.0, -speed, 0.0], ring=8192)
     ready.servo.port.state.true_twist[:] = ready.servo.device.mask * (
         hand_of(world, at(world))[1] @ [0, -speed, 0]
@@ -376,7 +377,7 @@ class Held:
 def topologies(**options: Any) -> FourChannel:
     """No damping anywhere."""
     k = options.pop("stiffness", 0.0)
-    return FourChannel(k, 0.0, topology=Topology(stiffness=200.0, damping=0.0, **options))
+    return FourChannel(k, 0.0, topology=Topology(200.0, 0.0, ease=0.0, **options))
 
 
 #: two hinges of which one follows the other, and five whose end is welded to the ground

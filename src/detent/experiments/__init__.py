@@ -5,6 +5,7 @@ from __future__ import annotations
 from detent.errors import UnknownNameError
 from detent.experiments import (
     arm,
+    capped,
     corner,
     corner_3d,
     corner_device,
@@ -39,6 +40,7 @@ from detent.experiments.protocol import Experiment
 
 _FAMILIES = (
     arm,
+    capped,
     corner,
     corner_3d,
     corner_device,

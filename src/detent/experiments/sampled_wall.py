@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detent import Passivity
+from detent import AT_ONCE, Passivity
 from detent.coupling import Direct
 from detent.devices import Inertial
 from detent.devices.limits import stable_stiffness
@@ -68,7 +68,7 @@ class WallCase:
         )
         contact = Contact(self.stiffness, self.damping, mode="penalty", strategy="saturate")
         session = Session(
-            world, contact, Direct(), device, rate=1.0 / self.step, passivity=passivity
+            world, contact, Direct(), device, AT_ONCE, rate=1.0 / self.step, passivity=passivity
         )
         return session.run(seconds, Constant((0.0, -self.push, 0.0)))
 

@@ -105,3 +105,8 @@ def fill_limits(p: np.ndarray, contact: Contact, device: DeviceModel) -> None:
     p["continuous"], p["reach"], p["speed"] = safety.continuous, safety.reach, safety.speed
     p["silence"] = int(np.ceil(safety.silence / float(p["step"][0])))
     p["jumps"] = int(np.ceil(safety.stretch)) if safety.jumps else 0
+
+
+def ignore_limits(p: np.ndarray) -> None:
+    """Of a record that has them: nothing in the simulation is cut."""
+    p["strategy"], p["plastic"] = FULL, 0

@@ -21,7 +21,7 @@ from detent.servo.arrays import make_arrays
 from detent.servo.columns import ROW
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
-from detent.servo.parameters import FULL, PARAMETERS
+from detent.servo.parameters import PARAMETERS
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
 from detent.servo.world.overlap import fill_slack
@@ -33,13 +33,20 @@ from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
 from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
-from detent.setup.device import fill_device, fill_limits, named_actuators, place_device
+from detent.setup.device import (
+    fill_device,
+    fill_limits,
+    ignore_limits,
+    named_actuators,
+    place_device,
+)
 from detent.setup.hand import aim, fill_hand
 from detent.setup.joints import with_joint_gains
 from detent.setup.lead import lead_for
 from detent.setup.passivity import watch_world
 from detent.setup.prepared import Prepared, Settings
 from detent.setup.sinking import heavy_tool
+from detent.setup.thin import thin_walls
 from detent.world.contact import Contact, settled
 from detent.world.held_by import held_by
 from detent.world.weight import default_gains
@@ -122,6 +129,7 @@ class WorldSubject:
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
+        rows.yields[0] = p["fade"][0] < 1.0  # what strikes in the first moments is cut short
         adapter = place_device(
             asked.device, device, start, asked.coupling, 1.0 / rate, notes,
             named_actuators(model, data),
@@ -173,7 +181,9 @@ class WorldSubject:
     def _remarks(self, asked: Asked) -> list[str]:
         """Notes of what the world makes of what was asked for."""
         friction = idle_friction(self.world, asked.contact, asked.coupling)
-        return held_by(self.world) + friction + heavy_tool(self.world, asked.device)
+        weighty = heavy_tool(self.world, asked.device)
+        thin = thin_walls(self.world, asked.contact, asked.device)
+        return held_by(self.world) + friction + weighty + thin
 
     def _parameters(
         self,
@@ -193,7 +203,7 @@ class WorldSubject:
         fill_limits(p, asked.contact, asked.device)
         fill_contact(p, asked.contact)
         if asked.coupling.channels.leads:
-            p["strategy"] = FULL  # the display is told where to go, not how hard to push
+            ignore_limits(p)  # the display is told where to go, not how hard to push
         fill_hold(p, asked.outside, start, device.mask, notes)
         fill_coupling(p, asked.coupling, start, device, notes)
         fill_hand(p, hand)

@@ -21,6 +21,7 @@ from detent.kernels.spans import (
 from detent.kernels.stages import call_stage
 from detent.kernels.step_friction import step_roughly, step_smoothly
 from detent.servo import places
+from detent.servo.constants import CREEP_BACK
 from detent.servo.contact.columns import pack_row, pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
 from detent.servo.contact.impulses import (
@@ -29,6 +30,7 @@ from detent.servo.contact.impulses import (
     tangent,
     whiten_hit_tangents,
 )
+from detent.servo.contact.plastic import yields
 from detent.servo.contact.press import add_row_torque
 from detent.servo.contact.rows import lose_row
 from detent.servo.parameters import GOD_OBJECT
@@ -43,7 +45,13 @@ def bound_velocity(rows: Rows, r: int, p: np.ndarray) -> float:
     follows = p["tool"][0] == GOD_OBJECT  # which does not bounce
     gap, v, e = rows.separation[r], rows.velocity[r], rows.restitution[r]
     bounces = e > 0.0 and v < 0.0 and gap + step * v < 0.0 and not follows
-    return -e * v if bounces else -gap / step
+    if bounces:
+        return -e * v
+    if (
+        gap < 0.0 and not follows and yields(rows, p)
+    ):  # a stop that was cut short comes out as it may
+        return min(-gap / step, max(rows.yielded[2], CREEP_BACK))
+    return -gap / step
 
 
 @kernel
