@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from detent.kernels.constants import COLD_SWEEPS, MEMORY_FRICTION, STEP_SWEEPS
+from detent.kernels.constants import MEMORY_FRICTION, STEP_SWEEPS
 from detent.kernels.contact import group_root, join_groups
 from detent.kernels.impact import ImpactWork
 from detent.kernels.inertia import Inertia
@@ -168,18 +168,15 @@ def project_rubbing(s: Servo) -> None:
         m = end - start
         if m == 0:
             continue
-        sweeps = STEP_SWEEPS
         for h in range(start, end):
             grip(sc, rows, h, p)
-            if rows.hit_impulse[h] < 0.0 and rows.hit_friction[h] > 0.0:
-                sweeps = COLD_SWEEPS
         pushed, slid = rows.hit_impulse[start:], rows.hit_slide[start:]
         n = whiten_group(mo.damped, rows, start, end, mo.after, impact)
         limit = iteration_limit(m, n)
         if step_smoothly(m, n, rows.hit_bound[start:], limit, work, pushed, slid):
             whiten_hit_tangents(mo.damped, rows, start, end, n, work.T)
             mu = rows.hit_friction[start:]
-            step_roughly(m, n, mu, limit, sweeps, work, pushed, slid)
+            step_roughly(m, n, mu, limit, STEP_SWEEPS, work, pushed, slid)
             unwhiten_spans(mo.damped, rows.packed, rows.packs[0], impact.u)
             add_spans(rows.packed, rows.packs[0], impact.u, 1.0, mo.after)
         unpack_spans(rows)
