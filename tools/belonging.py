@@ -191,7 +191,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/hand/limit.py": HAND,
     "servo/hand/model.py": HAND,
     "servo/hand/point.py": (*STATES, *SHAPED),
-    "servo/hand/reach.py": (*REACH, *HAND),
+    "servo/hand/reach.py": (*REACH, *HAND, *WEIGHT),
     "servo/hand/ring.py": (
         *HAND,
         *tests("servo/test_resonate", "switched_off_it_falls_silent_at_once"),
@@ -211,7 +211,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/tick.py": (*HAND, *MECHANICS, *LOCAL),
     "servo/watch.py": tests("servo/test_watch"),
     "servo/world/axes.py": (*ROWS, *RUBBING),
-    "servo/world/close.py": LOOPS,
+    "servo/world/close.py": (*LOOPS, *FREE),
     "servo/world/dry.py": DRY,
     "servo/world/loop_energy.py": FREE,
     "servo/world/move.py": (*HAND, *STATES, *LOOPS, *FREE),

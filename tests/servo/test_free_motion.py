@@ -219,3 +219,18 @@ def test_velocities_of_a_loop_are_scaled_to_its_energy_by_a_little_at_a_time() -
         s.scene.qvel[:], s.closures.energy[0] = v, wanted
         keep_energy(s.scene, s.motion, s.closures)
         np.testing.assert_allclose(s.scene.qvel, factor * v, rtol=1e-12)
+
+
+def test_the_filter_of_an_actuator_is_exact_and_kept_in_its_range() -> None:
+    """a⁺ = a + (u − a)(1 − exp(−T/τ)), within what it may be."""
+    body = """<body name="t"><joint name="j" axis="0 0 1"/><geom size=".02" mass="1"/></body>"""
+    motor = """<actuator><general joint="j" dyntype="filterexact" dynprm="0.02" gainprm="0.1"
+        actlimited="true" actrange="-1 0.1"/></actuator>"""
+    ready = start(loose(World.from_string(scene(body, more=motor), tool="t")))
+    ready.data.ctrl[:] = 2.0
+    share = -np.expm1(-STEP / 0.02)
+    for tick in range(1, 4):
+        advance(ready, 1)
+        want = min(2.0 * (1.0 - (1.0 - share) ** tick), 0.1)
+        assert ready.data.act[0] == pytest.approx(want, rel=1e-9)
+    assert want == 0.1
