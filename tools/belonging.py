@@ -116,6 +116,13 @@ SEAMS = tests(
     "a_seam_is_one_whichever_geom_comes_first",
     "a_seam_with_a_hair_between_is_not_felt_either",
 )
+PASSIVITY = tests(
+    "servo/test_passivity",
+    "torques_count_by_the_vector_of_the_turn",
+    "a_session_above_the_passive_limit_says_so",
+    "it_counts_at_the_rate_of_a_slow_device",
+    "the_engine_port_has_what_contacts_took_from_the_tool",
+)
 DRY = tests(
     "world/test_acting",
     "dry_friction_is_an_elastoplastic_bond",
@@ -149,7 +156,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "kernels/constrained.py": MECHANICS,
     "kernels/inertia.py": (*tests("kernels/test_inertia"), *tests("kernels/test_loops")),
-    "kernels/passivity.py": tests("servo/test_passivity"),
+    "kernels/passivity.py": PASSIVITY,
     "kernels/limits.py": (*tests("kernels/test_limits"), *tests("servo/test_guard")),
     "kernels/rank.py": tests("kernels/test_mapping"),
     "kernels/ringing.py": tests("kernels/test_shaping"),
@@ -198,6 +205,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/local/separation.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/smooth.py": LOCAL,
     "servo/mechanism.py": MECHANICS,
+    "servo/passivity.py": PASSIVITY,
     "servo/port.py": HAND,
     "servo/record.py": (*MECHANICS, *STATES, *HAND),
     "servo/tick.py": (*HAND, *MECHANICS, *LOCAL),

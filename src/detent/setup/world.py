@@ -33,7 +33,7 @@ from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
 from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
-from detent.setup.device import fill_device, fill_limits, place_device
+from detent.setup.device import fill_device, fill_limits, named_actuators, place_device
 from detent.setup.hand import aim, fill_hand
 from detent.setup.joints import with_joint_gains
 from detent.setup.lead import lead_for
@@ -122,7 +122,10 @@ class WorldSubject:
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
-        adapter = place_device(asked.device, device, start, asked.coupling, 1.0 / rate, notes)
+        adapter = place_device(
+            asked.device, device, start, asked.coupling, 1.0 / rate, notes,
+            named_actuators(model, data),
+        )  # fmt: skip
         notes += watch_world(asked, device, adapter, p, model, data, world)
         lead = lead_for(asked, device, start.mobility, 1.0 / rate, notes)
         target = adapter.port.state.true_pose.copy()
