@@ -22,7 +22,6 @@ from detent.errors import DetentError, ParameterError
         (lambda: Friction(damping=3.0, damping_ratio=2.0), "damping_ratio = 2.0.*left out where"),
         (lambda: Contact(friction=0.3), "friction = 0.3.*a Friction, such as Friction"),  # type: ignore[arg-type]
         (lambda: Contact(friction="dahl"), "friction = 'dahl'.*a Friction"),  # type: ignore[arg-type]
-        (lambda: Contact(friction=None), "friction = None.*a Friction"),  # type: ignore[arg-type]
         (lambda: Contact(wall="seh"), r"wall = 'seh'.*a Wall, such as Wall\(\"seh\"\)"),  # type: ignore[arg-type]
         (lambda: Contact(stiffness="4000"), "stiffness = '4000'.*a number"),  # type: ignore[arg-type]
         (lambda: Contact(clamp="no"), "clamp = 'no'.*True or False"),  # type: ignore[arg-type]
@@ -68,8 +67,9 @@ def test_numbers_are_printed_as_they_are_typed(make: Callable[[], object]) -> No
     assert "np." not in str(refused.value) and "array" not in str(refused.value)
 
 
-def test_damping_of_a_bond_is_critical_unless_told() -> None:
-    assert Friction().raw_damping == Friction(damping_ratio=1.0).raw_damping == -1.0
+def test_damping_of_a_bond_is_the_brake_unless_told() -> None:
+    assert Friction().raw_damping == -1e3
+    assert Friction(damping_ratio=1.0).raw_damping == -1.0
     assert Friction(damping_ratio=0.5).raw_damping == -0.5
     assert Friction(damping=3.0).raw_damping == 3.0
 
