@@ -54,7 +54,7 @@ bounds: $(STAMP) ## a few ticks of every stage, with each index checked
 mutants: $(STAMP) ## break the compiled sources in many places, and see whether tests notice
 	$(BIN)/python tools/mutants.py $(ARGS)
 
-test-scenes: $(STAMP) $(SCENES)/.installed ## every scene of gymnasium and dm_control, as a table
+test-scenes: $(STAMP) $(SCENES)/.installed ## scenes and robots of six packages, held and pushed, as a table
 	$(BIN)/python tests/wild.py $(SCENES)/lib/python*/site-packages
 
 check: $(STAMP) ## lint, format, types, import rules

@@ -38,3 +38,10 @@ def fair_timing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         return cost
 
     monkeypatch.setattr(Session, "tick_cost", least_cost)
+
+
+@pytest.fixture(autouse=True)
+def no_ramp(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forces act at once, so that laws can be tested; `ramped` tests begin as a session does."""
+    if request.node.get_closest_marker("ramped") is None:
+        monkeypatch.setattr("detent.servo.force_path.RAMP_IN", 0.0)

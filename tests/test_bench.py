@@ -26,10 +26,14 @@ from detent.bench.turns import Turn, compare_turns, schedule_drift
 from detent.servo.loop.status import Status
 
 SRC = Path(cli.__file__).parents[1]
-KEPT: Numbers = {"tick_us": 7.5, "baseline": "cyclictest", "allocations": 0, "import_s": 0.01}
+KEPT: Numbers = {
+    **{"tick_us": 7.5, "baseline": "cyclictest"},
+    **{"allocations": 0, "run_over_mj_step": 0.5},
+}
 MISSED: Numbers = KEPT | {"friction_over_smooth": 2.0}
 NOT_IN_EVERY_RUN = {
-    *("cold_first_tick_s", "tick_over_bullet_step", "body_exponent", "dropped_among_200_boxes"),
+    *("cold_over_small_compile", "tick_over_bullet_step"),
+    *("body_exponent", "dropped_among_200_boxes"),
     *(f"among_{n}_boxes_over_mj_step" for n in (10, 50, 200)),
     # where real-time priority is not allowed
     *(f"live_{k}khz_{what}" for k in (1, 4, 8) for what in ("over_baseline_p99", "drift_periods")),
@@ -43,8 +47,8 @@ NOT_IN_EVERY_RUN = {
         ("friction_over_smooth", 1.26, "≤ 1.25", False),
         ("impulse_over_resting_p99", 2.99, "< 3", True),
         ("impulse_over_resting_p99", 3.0, "< 3", False),
-        ("lockstep_times_real_time", 200.0, "≥ 200", True),
-        ("lockstep_times_real_time", 199.0, "≥ 200", False),
+        ("warm_beyond_imports_s", 0.5, "≤ 0.5", True),
+        ("warm_beyond_imports_s", 0.51, "≤ 0.5", False),
         ("allocations", 0, "= 0", True),
         ("allocations", 1, "= 0", False),
         ("resident_growth_kib", -4.0, "≤ 256", True),
@@ -76,10 +80,16 @@ def test_a_missed_bar_is_said_and_exits_1(monkeypatch: pytest.MonkeyPatch, tmp_p
         "measurements": MISSED,
         "bars": [
             {"name": "friction_over_smooth", "value": 2.0, "required": "≤ 1.25", "passed": False},
-            {"name": "import_s", "value": 0.01, "required": "≤ 1", "passed": True},
+            {"name": "run_over_mj_step", "value": 0.5, "required": "≤ 1", "passed": True},
             {"name": "allocations", "value": 0, "required": "= 0", "passed": True},
         ],
     }
+
+
+def test_no_bar_is_a_time_by_itself() -> None:
+    units = ("_us", "_ns", "_s")
+    absolute = {name for name in BARS if name.endswith(units)}
+    assert absolute == {"warm_beyond_imports_s"}  # beside imports in the same run
 
 
 def test_bars_that_are_kept_exit_0(monkeypatch: pytest.MonkeyPatch) -> None:

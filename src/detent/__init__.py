@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from detent.local.pace import Pace
     from detent.mechanism import Mechanism
     from detent.record.trace import Trace
-    from detent.servo.force_path import ForcePath
+    from detent.servo.force_path import AT_ONCE, ForcePath
     from detent.servo.watching import Passivity
     from detent.session import Session
     from detent.world.baumgarte import Baumgarte
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AT_ONCE": "detent.servo.force_path",
     "Admittance": "detent.coupling",
     "Baumgarte": "detent.world.baumgarte",
     "Collision": "detent.collision",
@@ -63,6 +64,7 @@ _HOMES = {
 _MODULES = ("devices", "hands", "mechanism")
 
 __all__ = [
+    "AT_ONCE",
     "Admittance",
     "Baumgarte",
     "Collision",

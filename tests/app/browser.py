@@ -128,6 +128,19 @@ class Page:
         """Click the checkbox of the script."""
         self._field("Scripted motion", "@type='checkbox'").click()
 
+    def tick(self, label: str) -> None:
+        """Click a checkbox, wherever it is; the page may be rebuilt at any time."""
+
+        def clicked() -> bool:
+            try:
+                box = self._field(label, "@type='checkbox'")
+                self.browser.execute_script("arguments[0].click()", box)
+            except WebDriverException:
+                return False
+            return True
+
+        wait_for(f"the checkbox {label!r}", clicked)
+
     def close_notices(self) -> None:
         """Close what lies above the picture."""
         for button in self.browser.find_elements(By.CSS_SELECTOR, "[role=alert] button"):

@@ -19,6 +19,7 @@ from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay, Inertial
 from detent.errors import UnknownNameError
 from detent.mechanism.library import CIRCLE, MECHANISMS, SPHERE, WHEEL, builtin
+from sweeps import sweep
 
 CODE = """
 from detent.app.workbench import play
@@ -30,7 +31,7 @@ play(mechanism_session({name!r}, None), rate=1000.0, port=0)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_hand_is_led_where_the_mechanism_can_follow(name: str) -> None:
-    poses = np.array([Lead(builtin(name)).pose(t) for t in np.linspace(0.0, 20.0, 400)])
+    poses = np.array([Lead(builtin(name)).pose(t) for t in np.linspace(0.0, 20.0, sweep(400, 80))])
     np.testing.assert_allclose(np.linalg.norm(poses[:, 3:], axis=1), 1.0)
     if "sphere" in name:
         np.testing.assert_allclose(np.linalg.norm(poses[:, :3], axis=1), SPHERE)

@@ -103,7 +103,7 @@ def test_the_page_shows_the_same_in_red() -> None:
 
 
 def test_the_page_warns_before_it_notes() -> None:
-    text = noted(["a <note>"], "slow & late")
+    text = noted(["a <note>"], ["slow & late"])
     assert text.index("slow &amp; late") < text.index("a &lt;note&gt;")
     assert "color:" in text[: text.index("slow")]
     assert "warning" not in noted(["a note"])

@@ -74,7 +74,7 @@ class Played:
         where = self.bench._handle.gizmo.position
         seen = np.round(np.asarray(where, float), 6).tolist()
         parameters = self.live.parameters.tobytes()
-        return self.bench.pull.scripted, led, seen, parameters, values, self.bench.wanted_link
+        return self.bench.pull.scripted, led, seen, parameters, values, self.bench.wanted
 
     def target(self) -> np.ndarray:
         """(3,) [m] Where the hand is led."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from detent.devices import Inertial
-from detent.experiments import corner, find, limits
+from detent.experiments import capped, corner, find, limits
 from detent.experiments.corner import FORCE, LIMITS, METHODS, RATE, TABLE_4_1, WALL_X
 from detent.hands import Constant
 from detent.session import Session
@@ -63,3 +65,13 @@ def test_one_tick_of_delay_alone_gives_the_depths_of_the_catalogue() -> None:
         trace = session.run(corner.SECONDS, Constant(corner.FORCE))
         found = corner.corner_metrics(name, trace)[f"{name}.peak_penetration_y"]
         assert found == pytest.approx(depth, rel=0.1)
+
+
+def test_what_a_hand_gets_is_what_the_guide_says() -> None:
+    result = find("capped-walls")()
+    assert all(claim.passed for claim in result.claims)
+    guide = Path(__file__).resolve().parents[2] / "docs" / "guide.md"
+    page = guide.read_text(encoding="utf-8").splitlines()
+    assert [row for row in capped.guide_table(result.metrics) if row not in page] == []
+    worse = dict.fromkeys(result.metrics, 1.0) | {"3.3.1.least_taken": -1.0}
+    assert not any(claim.passed for claim in capped.wall_claims(worse))

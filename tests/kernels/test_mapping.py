@@ -81,12 +81,13 @@ class Hand:
         count = topology.constraint_directions(self.k, self.rank, self.work)
         mobility = symmetric(np.linalg.inv(M_d))
         topology.topology_wrench(
-            *(self.k, count, self.work, M_d, mobility, dx, dv, K_TC, B_TC, euclidean, out)
+            *(self.k, count, self.work, M_d, mobility, dx, dv, K_TC, B_TC, euclidean, TIED, out)
         )
         return out
 
 
 K_TC, B_TC = 200.0, 50.0  # [1/s²], [1/s] TH 5.4.2
+TIED = np.ones(6)  # wholly
 
 
 def draw(
@@ -591,7 +592,7 @@ def test_a_device_that_cannot_move_has_no_penalty(mobility: np.ndarray) -> None:
     count = topology.constraint_directions(3, 1, hand.work)
     one, out = np.ones(3), np.zeros(3)
     topology.topology_wrench(
-        *(3, count, hand.work, np.eye(3), mobility, one, one, K_TC, B_TC, False, out)
+        *(3, count, hand.work, np.eye(3), mobility, one, one, K_TC, B_TC, False, TIED, out)
     )
     assert np.isnan(out).any()
 
@@ -601,13 +602,13 @@ def many_ticks(
     mobility: np.ndarray, M: np.ndarray, work: ranks.MappingWork, a: np.ndarray, ticks: int
 ) -> int:
     """All of it, as a tick would; the directions of constraint that were met."""
-    rank, met, out = -1, 0, np.zeros(6)
+    rank, met, out, tied = -1, 0, np.zeros(6), np.ones(6)
     for t in range(ticks):
         rank = ranks.weigh(mobility[t % len(mobility)], M, 6, 0.01, 0.02, rank, work)
         mapping.map_torques(6, rank, work, a, out)
         count = topology.constraint_directions(6, rank, work)
         for euclidean in (False, True):
-            topology.topology_wrench(6, count, work, M, M, a, a, 1.0, 1.0, euclidean, out)
+            topology.topology_wrench(6, count, work, M, M, a, a, 1.0, 1.0, euclidean, tied, out)
         met += count
     return met
 

@@ -12,6 +12,7 @@ from detent.kernels.inertia import Inertia, factor_inertia, make_inertia
 from detent.kernels.loops import close_loops
 from detent.kernels.spans import (
     add_spans,
+    gather_spans,
     momentum_spans,
     project_spans,
     put_spans,
@@ -89,6 +90,8 @@ def test_columns_of_spans_are_those_dofs() -> None:
     taken = np.zeros(5)
     take_spans(SPANS, 2, x, taken)
     np.testing.assert_array_equal(taken, x[DOFS])
+    gather_spans(SPANS, 2, x, -0.3, taken)
+    np.testing.assert_allclose(taken, 0.7 * x[DOFS], rtol=1e-14)
     want = out.copy()
     want[DOFS] = row
     put_spans(SPANS, 2, row, out)

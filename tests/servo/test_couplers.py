@@ -56,7 +56,7 @@ def test_a_virtual_coupler_pulls_tool_and_device_equally() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["scale", "spread"])
-@pytest.mark.parametrize("limit", ["total", "collision_only"])
+@pytest.mark.parametrize("limit", ["plastic", "total", "collision_only"])
 def test_tool_and_device_receive_the_same_limited_impulse(strategy: str, limit: str) -> None:
     contact = Contact(method="equality", strategy=strategy, limit=limit)
     device = replace(IDEAL, limits=(15.0, 15.0, 1.0))

@@ -18,10 +18,12 @@ from detent import (
     Admittance,
     Contact,
     Direct,
+    ForcePath,
     FourChannel,
     Friction,
     LocalModel,
     Mechanism,
+    Passivity,
     Session,
     UnilateralCoupler,
     VirtualCoupler,
@@ -33,6 +35,7 @@ from detent.devices import AdmittanceDisplay, Inertial
 from detent.hands import Guided, Impedance, Sinusoid
 from detent.mechanism.library import builtin
 from detent.servo.table import TABLES
+from detent.world.friction import SCENE_FRICTION
 from lab import scene
 
 SECONDS = 1.0
@@ -50,7 +53,7 @@ CROWDED = scene(
     <geom name="next" type="box" size=".5 .5 .1" pos="1 0 -.1"/>
     <body name="tool" pos="0 0 .05"><freejoint/>
       <geom type="box" size=".05 .05 .05" mass="1"/></body>
-    <body name="ball" pos=".101 0 .05"><freejoint/><geom size=".05" mass=".5"/></body>
+    <body name="ball" pos=".101 0 .05"><freejoint/><geom size=".05" mass=".5" condim="6"/></body>
     <body pos="0 .12 .1"><joint name="swing" type="ball" range="0 .2" limited="true" damping=".01"/>
       <geom type="capsule" size=".02" fromto="0 0 0 0 .1 0" mass=".2"/></body>
     <body pos="0 -.12 .1"><joint name="a" axis="1 0 0" range="-.1 .1" limited="true"
@@ -113,8 +116,14 @@ SESSIONS: dict[str, Callable[[], Session]] = {
     "corner, rigid": world("corner", contact=Contact(mode="rigid")),
     "corner, rigid, friction": world("corner", contact=replace(RUB, mode="rigid")),
     "corner, friction": world("corner", contact=RUB),
+    "corner, a bond": world("corner", contact=Contact(friction=Friction(damping_ratio=1.0))),
+    "crowded, the scene's friction": crowded(contact=Contact(friction=SCENE_FRICTION)),
+    "crowded, rigid, the scene's": crowded(contact=Contact(friction=SCENE_FRICTION, mode="rigid")),
     "corner, Dahl": world("corner", contact=Contact(friction=Friction(law="dahl"))),
     "corner, limits": world("corner", device=WEAK),
+    "corner, limits, rigid": world("corner", contact=Contact(mode="rigid"), device=WEAK),
+    "corner, literal limits": world("corner", contact=Contact(limit="total"), device=WEAK),
+    "corner, ramped": world("corner", force_path=ForcePath(ramp=0.2)),
     "corner, scaled": world("corner", contact=Contact(strategy="scale"), device=WEAK),
     "corner, wood": world("corner", contact=Contact(material="wood")),
     "corner, direct": world("corner", coupling=Direct()),
@@ -160,12 +169,16 @@ SESSIONS: dict[str, Callable[[], Session]] = {
     "mechanism, chart": mechanism("two-link-circle"),
     "mechanism, impedance device": mechanism("rolling-disk", device=Inertial()),
     "mechanism, stops": bouncing,
+    "corner, kept passive": world("corner", passivity=Passivity()),
+    "crowded, tank": crowded(passivity=Passivity("tank")),
+    "local, kept passive": world("corner", local=LocalModel(), passivity=Passivity("reference")),
+    "mechanism, kept passive": mechanism("rolling-disk", passivity=Passivity()),
 }  # fmt: skip
 
 
 #: what meets nothing; all others must, or their stages would have nothing to do
 ALONE = ("loop", "loop, grounded, rigid", "mechanism", "mechanism, Lie", "mechanism, chart",
-         "mechanism, impedance device")  # fmt: skip
+         "mechanism, impedance device", "mechanism, kept passive")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SESSIONS)

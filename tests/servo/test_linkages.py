@@ -312,7 +312,8 @@ def test_a_passage_through_a_singularity_changes_the_count_twice(
     """Also while the position that is measured jumps by 0.2 mm."""
     world = World.builtin("three-link").placed([0.3, 0.15, 0.1])
     device = Inertial(mass=1.0, rotational_inertia=0.005, resolution=resolution)
-    session = Session(world, device=device, rate=1000)
+    coupling = FourChannel(topology=Topology(200.0, 50.0, ease=0.0))
+    session = Session(world, coupling=coupling, device=device, rate=1000)
     ready = start(session, qvel=[0.0, -speed, 0.0], ring=8192)
     ready.servo.port.state.true_twist[:] = ready.servo.device.mask * (
         hand_of(world, at(world))[1] @ [0, -speed, 0]
@@ -376,7 +377,7 @@ class Held:
 def topologies(**options: Any) -> FourChannel:
     """No damping anywhere."""
     k = options.pop("stiffness", 0.0)
-    return FourChannel(k, 0.0, topology=Topology(stiffness=200.0, damping=0.0, **options))
+    return FourChannel(k, 0.0, topology=Topology(200.0, 0.0, ease=0.0, **options))
 
 
 #: two hinges of which one follows the other, and five whose end is welded to the ground
@@ -620,7 +621,9 @@ def test_the_device_accelerates_as_the_thesis_says(name: str, bias: bool) -> Non
     still.qpos[:] = world.qpos
     mujoco.mj_forward(world.model, still)
     coriolis, weight = data.qfrc_bias - still.qfrc_bias, -still.qfrc_bias
-    torque = data.qfrc_passive + data.qfrc_actuator + weight
+    C = np.diag(world.model.dof_damping)
+    eased = C @ v - D @ np.linalg.solve(D + 1e-3 * C, C @ v)  # damping is felt as the step has it
+    torque = data.qfrc_passive + data.qfrc_actuator + weight + eased
     k, b = (servo.parameters[f"coupling_{c}"][0] for c in "kb")
     pull = k * np.concatenate([state.true_pose[:3] - point, np.zeros(3)]) + b * (before - J @ v)
     force = device.mask * (np.array([0.3, -0.2, 0.1, 0.02, -0.01, 0.03]) - pull - drag * before)

@@ -111,6 +111,38 @@ def test_loops_stay_closed_at_the_speed_of_a_hand() -> None:
     assert open_literally > 2e-5
 
 
+def planar_arm(name: str, x: float, tip: str = "") -> str:
+    """Three hinges, the last with a light end."""
+    over, ghost = (0.1 if x < 0.0 else -0.1), 'contype="0" conaffinity="0"'
+    link = f'size=".01" mass=".3" {ghost}'
+    return f"""<body name="{name}" pos="{x} 0 0"><joint axis="0 0 1"/>
+      <geom type="capsule" fromto="0 0 0 0 .2 0" {link}/>
+      <body pos="0 .2 0"><joint axis="0 0 1"/>
+      <geom type="capsule" fromto="0 0 0 {over} .15 0" {link}/>
+      <body name="{name}-end" pos="{over} .15 0"><joint axis="0 0 1"/>
+      <geom size=".01" mass=".05" {ghost}/>{tip}</body></body></body>"""
+
+
+def test_two_arms_on_one_plate_stay_welded_at_the_speed_of_a_hand() -> None:
+    """2.6 mm open at 1 m/s: its lengths were weighed against its angles."""
+    plate = '<body name="plate" pos=".1 0 0"><geom type="box" size=".1 .02 .02" mass=".5"/></body>'
+    weld = '<equality><weld body1="plate" body2="r-end"/></equality>'
+    world = World.from_string(
+        scene(planar_arm("t", -0.2, plate) + planar_arm("r", 0.2), more=weld), tool="t"
+    )
+    ready = start(loose(world))
+    advance(ready, 1)
+    W = ready.servo.closures.W
+    rates = np.linalg.svd(W)[2][np.linalg.matrix_rank(W, 1e-9) :]  # what the loop allows
+    ready.servo.scene.qvel[:] = 3.0 * rates.T @ (rates @ np.array([1.0, 0, 0, 0, 0, 0]))
+    energy, _ = energy_and_momentum(ready.model, ready.data)
+    for _ in range(40):
+        rows = advance(ready, 50)
+        assert rows["closure"].max() < 1e-6 and rows["closure_angle"].max() < 1e-5
+        now, _ = energy_and_momentum(ready.model, ready.data)
+        assert now == pytest.approx(energy, rel=0.01)
+
+
 def consistent(model: mujoco.MjModel, data: mujoco.MjData, rate: float) -> np.ndarray:
     """Joint velocities of a four-bar whose crank turns at a rate."""
     rows = []

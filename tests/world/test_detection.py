@@ -184,15 +184,21 @@ def tag(ready: Prepared) -> None:
     remember(rows, 0.0)
 
 
+def remembers(session: Session) -> bool:
+    servo = start(session).servo
+    return bool(keeps_memory(servo.parameters, servo.rows))
+
+
 def test_contacts_are_recognised_where_something_has_a_history() -> None:
     """All laws of friction, walls, and springs that start anew; else it would cost for nothing."""
     kept = [Contact(friction=Friction(law=law)) for law in LAWS if law != "none"]
     kept += [Contact(wall=Wall(kind)) for kind in ("seh", "pi", "pulse", "hysteretic")]
-    kept.append(Contact(strategy="scale", limit="rezero"))
+    kept += [Contact(strategy="scale", limit="rezero"), Contact()]
     device = Inertial(limits=(15.0, 15.0, 1.0))
-    for contact in (*kept, Contact()):
+    for contact in (*kept, Contact(limit="total")):
         session = Session(World.builtin("corner"), contact, device=device)
-        assert keeps_memory(start(session).servo.parameters) == (contact in kept), contact
+        assert remembers(session) == (contact in kept), contact
+    assert not remembers(Session(World.builtin("corner")))  # nothing yields without a limit
 
 
 def test_a_new_contact_has_no_history() -> None:

@@ -9,27 +9,31 @@ import numpy as np
 import viser
 
 from detent.app.stage import PAGE_SIZE, Stage
-from detent.record.plots import BLUE, RED
+from detent.record.plots import BLACK, BLUE, RED, SKY
 
 LONGEST = 0.35 * PAGE_SIZE
 LEAST_FORCE, MOST_FORCE = 0.3, 100.0  # [N] between them the length is logarithmic
 STRETCH_EVERY = 0.08  # [s] a page moves a node at once, but is slow to change its shape
 STRETCH = 0.02 * LONGEST
 
-COLOURS = {"environment": RED, "hand": BLUE}  # the same as in the charts
+#: what is felt is thick, its parts are thin; the colours are those of the charts
+COLOURS = {"felt": BLACK, "hand": SKY, "world": RED, "joints": BLUE}
+THIN = 0.45  # of the thick one, for the parts
+PARTS = ("world", "joints")
 
 
 class ForceArrows:
-    """The force of the environment, and that of the hand."""
+    """The force that is felt, its parts, and the force of the hand."""
 
     def __init__(self, server: viser.ViserServer, stage: Stage, under: str = "") -> None:
         self._stage = stage
         self._arrows = [
-            Arrow(server, f"{under}/force/{name}", colour) for name, colour in COLOURS.items()
+            Arrow(server, f"{under}/force/{name}", colour, THIN if name in PARTS else 1.0)
+            for name, colour in COLOURS.items()
         ]
 
     def update(self, hand: np.ndarray, forces: np.ndarray) -> None:
-        """Show the forces (2, 3) [N] of environment and hand at the hand point (3,) [m]."""
+        """Show the forces (4, 3) [N] of `COLOURS` at the hand point (3,) [m]."""
         origin = self._stage.lifted(self._stage.to_page(hand))
         for arrow, force in zip(self._arrows, forces, strict=True):
             arrow.update(origin, force)
@@ -38,13 +42,13 @@ class ForceArrows:
 class Arrow:
     """One force."""
 
-    def __init__(self, server: viser.ViserServer, name: str, colour: str) -> None:
+    def __init__(self, server: viser.ViserServer, name: str, colour: str, thick: float) -> None:
         self._node = server.scene.add_arrows(
             name,
             np.zeros((1, 2, 3)),
             linear(colour),
-            shaft_radius=0.008 * PAGE_SIZE,
-            head_radius=0.02 * PAGE_SIZE,
+            shaft_radius=0.008 * PAGE_SIZE * thick,
+            head_radius=0.02 * PAGE_SIZE * thick,
             head_length=0.045 * PAGE_SIZE,
             visible=False,
         )

@@ -1,4 +1,4 @@
-"""Live charts of force and energy."""
+"""Live charts: force, impulses, depth and power, with units and axes that stand still."""
 
 from __future__ import annotations
 
@@ -6,43 +6,52 @@ import numpy as np
 import viser
 from viser import uplot
 
-from detent.app.readings import Readings
-from detent.record.plots import BLUE, ORANGE, RED
+from detent.app.readings import CHARTED, Readings
+from detent.record.plots import BLACK, BLUE, ORANGE, RED
 
-HEIGHT = 118  # [px]
-DECADES = (0.0, 10.0, 100.0, 1000.0)  # [N]
+HEIGHT = 112  # [px]
+#: title, lines with their colours, factor to the unit, the least that the axis shows
+CHARTS = (
+    ("Force on the hand [N]", {"felt": BLACK, "world": RED, "joints": BLUE}, 1.0, 1.0),
+    ("Impulses of collisions [mN·s]", {"impulse": RED}, 1e3, 1.0),
+    ("Depth [mm]", {"depth": ORANGE}, 1e3, 0.1),
+    ("Power of the hand [mW]", {"given": BLUE, "returned": ORANGE}, 1e3, 1.0),
+)
 _HEAD = "margin:0.3em 0.75em 0;font-size:0.82em;line-height:1.35"
 
 
 class Charts:
-    """Two charts of the last seconds: forces, and kinetic energies."""
+    """The last seconds: what is felt, collisions, depth, and energy that comes and goes."""
 
     def __init__(self, server: viser.ViserServer, readings: Readings) -> None:
         self._readings = readings
         time, _ = readings.history()
-        self._force = _chart(
-            server.gui,
-            time,
-            "Force [N]",
-            {"environment": RED, "hand": BLUE},
-            # linear up to 1 N and logarithmic above: impulses are a thousand times larger
-            uplot.Scale(distr=4, asinh=1.0, range=(0.0, None)),
-            uplot.Axis(size=50, splits=DECADES, space=12),
-        )
-        self._energy = _chart(
-            server.gui,
-            time,
-            "Kinetic energy [mJ]",
-            {"device": BLUE, "tool": ORANGE},
-            uplot.Scale(range=(0.0, None)),
-            uplot.Axis(size=50),
-        )
+        self._charts = [
+            _chart(server.gui, time, title, lines, floor, stems="impulse" in lines)
+            for title, lines, _, floor in CHARTS
+        ]
 
     def refresh(self) -> None:
         """Show what is new."""
         time, values = self._readings.history()
-        self._force.data = (time, values[0], values[1])
-        self._energy.data = (time, 1e3 * values[3], 1e3 * values[2])
+        signals = dict(zip(CHARTED, values, strict=True))
+        for chart, (_, lines, factor, floor) in zip(self._charts, CHARTS, strict=True):
+            shown = [factor * signals[name] for name in lines]
+            chart.data = (time, *shown)
+            top = max(floor, 1.1 * max(float(one.max()) for one in shown))
+            if chart.scales != (scales := _scales(top)):
+                chart.scales = scales
+
+
+def _scales(top: float) -> dict[str, uplot.Scale]:
+    range_y = uplot.Scale(range=(0.0, round_up(top)))
+    return {"x": uplot.Scale(time=False), "y": range_y}
+
+
+def round_up(top: float) -> float:
+    """The next of 1, 2, 5, 10, …: an axis that does not change with every sample."""
+    power = 10.0 ** np.floor(np.log10(top))
+    return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= top))
 
 
 def _chart(
@@ -50,20 +59,23 @@ def _chart(
     time: np.ndarray,
     title: str,
     lines: dict[str, str],
-    scale: uplot.Scale,
-    axis: uplot.Axis,
+    floor: float,
+    stems: bool,
 ) -> viser.GuiUplotHandle:
     """A chart over the last seconds, with a line of this colour for each name."""
     legend = " ".join(f"<span style='color:{c}'>■</span> {name}" for name, c in lines.items())
     gui.add_html(f"<div style='{_HEAD}'>{title} &ensp; {legend}</div>")
     series = [uplot.Series(label="time [s]")]
-    series += [uplot.Series(label=name, stroke=c, width=1.5) for name, c in lines.items()]
-    series[-1]["dash"] = (6.0, 3.0)  # it often lies on the other
+    for i, (name, colour) in enumerate(lines.items()):
+        wide = 2.0 if i == 0 else 1.2
+        series.append(uplot.Series(label=name, stroke=colour, width=wide, points={"show": False}))
+    if stems:
+        series[-1]["fill"] = lines["impulse"]
     return gui.add_uplot(
         data=(time, *(np.zeros(len(time)) for _ in lines)),
         series=tuple(series),
-        scales={"x": uplot.Scale(time=False), "y": scale},
-        axes=(uplot.Axis(size=30), axis),
+        scales=_scales(floor),
+        axes=(uplot.Axis(size=32, label="time [s]", labelSize=12), uplot.Axis(size=50)),
         legend=uplot.Legend(show=False),
         height=HEIGHT,
         padding=(8, 16, 0, 0),

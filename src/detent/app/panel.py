@@ -28,6 +28,7 @@ CONTACT_SLIDERS = (
     ("Damping [N·s/m]", "damping", 0.0, 200.0, 1.0),
     ("Restitution", "restitution", 0.0, 1.0, 0.01),
 )
+HAND, NOW, PLOTS, CONTACT = 10.0, 20.0, 30.0, 60.0  # the order of the folders
 NO_MATERIAL = "none"  # an impulse within one tick
 SOFTEST, STIFFEST = 0.1, 5.0  # of the grip, relative to its start
 _TITLE = "<img src='data:,' onerror=\"document.title='Detent'\" hidden>"  # viser sets its own
@@ -37,7 +38,7 @@ _HINT = "Drag the tool, or the handle’s square, arrows and arcs."
 
 
 class Panel:
-    """The folders Hand, Contact, Servo and Plots."""
+    """The folders Hand, Now, Plots and Contact; those of `Controls` are between them."""
 
     def __init__(
         self,
@@ -47,24 +48,27 @@ class Panel:
         firmness: float,
         pull: Pull,
         readings: Readings,
+        notice: str = "",
     ) -> None:
+        self.notice = notice  # why something that was asked for is not so
         self._live, self._grip = live, grip
         self.firmness = firmness  # of the grip, relative to its default
         self._pull, self._readings = pull, readings
         self._said_scripted = True
         self.wanted_link: str | None = None  # chosen by somebody, instead of the held one
+        self._noted = ""  # what the notes say
         gui = self._gui = server.gui
         gui.add_html(_TITLE)
-        self._hand_folder = gui.add_folder("Hand")
+        self._hand_folder = gui.add_folder("Hand", order=HAND)
         with self._hand_folder:
             self._scripted = self._add_hand(gui)
         if live.settings.contact is not None:
-            with gui.add_folder("Contact"):
+            with gui.add_folder("Contact", order=CONTACT):
                 self._add_contact(gui)
-        with gui.add_folder("Servo"):
+        with gui.add_folder("Now", order=NOW):
             self._table = gui.add_html("")
             self._notes = gui.add_html("")
-        with gui.add_folder("Plots"):
+        with gui.add_folder("Plots", order=PLOTS):
             self._charts = Charts(server, readings)
 
     @property
@@ -103,7 +107,10 @@ class Panel:
         status = self._live.status()
         self._table.content = table(status, self._readings, engine)
         refused = filter(None, [self._live.promises.advice])
-        self._notes.content = noted([*refused, *self._live.notes()], advice(self._live, status))
+        warnings = filter(None, [self.notice, advice(self._live, status), self._readings.warning])
+        said = noted([*refused, *self._live.notes()], list(warnings))
+        if said != self._noted:  # or what a person opened would close
+            self._notes.content = self._noted = said
         self._charts.refresh()
 
     def _add_hand(self, gui: viser.GuiApi) -> viser.GuiCheckboxHandle:
@@ -184,17 +191,22 @@ def firmer(grip: Impedance, firmness: float) -> Impedance:
 def table(status: Status, readings: Readings, engine: EngineStatus | None = None) -> str:
     """The numbers of the servo as an HTML table; ``data-name`` names each for programs."""
     now = readings.moment
-    force, hand = np.linalg.norm(now.environment), np.linalg.norm(now.hand)
+    world, joints, tie = (float(np.linalg.norm(part)) for part in now.parts)
     cells = {
-        "force": ("Force", f"{force:.2f} N"),
-        "peak": ("Peak", f"{now.peak:.1f} N"),
-        "hand": ("Hand", f"{hand:.2f} N"),
-        "felt": ("Device", f"{np.linalg.norm(now.felt):.2f} N"),
+        "felt": ("<b>Felt</b>", f"{np.linalg.norm(now.felt):.2f} N"),
+        "force": ("– world", f"{world:.2f} N"),
+        "joints": ("– joints", f"{joints:.2f} N"),
+        "tie": ("– coupling", f"{tie:.2f} N"),
+        "hand": ("Hand", f"{np.linalg.norm(now.hand):.2f} N"),
+        "impulse": ("Impulse", f"{1e3 * now.impulse:.1f} mN·s"),
         "state": ("State", now.state),
         "contacts": ("Contacts", f"{now.contacts}"),
         "constraints": ("Constraints", f"{now.constraints}"),
         "depth": ("Depth", f"{1e3 * now.depth:.2f} mm"),
-        "rate": ("Rate", rate_text(status.recent, status.wanted)),
+        "rate": (
+            "Rate",
+            "paused" if not status.wanted else rate_text(status.recent, status.wanted),
+        ),
         "lateness": ("Late, p99", late_text(status.lateness_p99)),
         "compute": ("Tick, p99", late_text(status.compute_p99)),
         "skips": ("Skipped", f"{status.skips}"),
@@ -213,7 +225,8 @@ def table(status: Status, readings: Readings, engine: EngineStatus | None = None
         cells["passive"] = ("Kept passive", f"{readings.passive}")
     if now.bounded:
         cells["bounded"] = ("Gains", "bounded")
-    red = () if status.holds else ("rate",)
+    red = {"rate"} if not status.holds else set()
+    red |= {"depth"} if readings.deep else set()
     pairs = [_cells(name, *texts, name in red) for name, texts in cells.items()]
     half = (len(pairs) + 1) // 2
     rows = zip_longest(pairs[:half], pairs[half:], fillvalue="")
@@ -221,16 +234,25 @@ def table(status: Status, readings: Readings, engine: EngineStatus | None = None
     return f"<table style='width:calc(100% - 1.5em);margin:0 0.75em;{_SMALL}'>{body}</table>"
 
 
-def noted(notes: list[str], warning: str = "") -> str:
-    """What the run says of itself, below the table; a scene's names are not to be trusted."""
+def noted(notes: list[str], warnings: list[str] | None = None) -> str:
+    """What the run says of itself: warnings in red, notes folded into one line.
+
+    A scene's names are not to be trusted.
+    """
     style = f"margin:0.4em 0.75em 0;{_SMALL}"
-    lines = [f"<p data-name='note' style='{style}'>{escape(note)}</p>" for note in notes]
-    if warning:
-        lines.insert(0, f"<p data-name='warning' style='{style};{_RED}'>{escape(warning)}</p>")
+    lines = [
+        f"<p data-name='warning' style='{style};{_RED}'>{escape(one)}</p>" for one in warnings or []
+    ]
+    if notes:
+        count = f"{len(notes)} note{'' if len(notes) == 1 else 's'}"
+        told = "".join(f"<p data-name='note' style='margin:0.3em 0'>{escape(n)}</p>" for n in notes)
+        head = f"<summary data-name='notes' style='cursor:pointer'>{count}</summary>"
+        lines.append(f"<details style='{style}'>{head}{told}</details>")
     return "".join(lines)
 
 
 def _cells(name: str, label: str, value: str, red: bool) -> str:
     style = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
     style += f";{_RED}" if red else ""
-    return f"<td>{label}</td><td data-name='{name}' style='{style}'>{escape(value)}</td>"
+    head = f"<td style='white-space:nowrap'>{label}</td>"
+    return f"{head}<td data-name='{name}' style='{style}'>{escape(value)}</td>"

@@ -11,6 +11,7 @@ from detent.app.stage import PAGE_SIZE, Stage
 
 GHOST_COLOUR = (0.34, 0.71, 0.91, 0.15)
 GHOST_EDGE = (0, 114, 178)
+ALARM = (217, 41, 26)
 LAMP = 0.8  # intensity of a light at the camera
 EDGE = 0.004 * PAGE_SIZE  # thickness of a line
 GRID_COLOUR, GRID_SECTION = (232, 235, 240), (205, 210, 218)
@@ -23,6 +24,8 @@ class Picture:
     def __init__(self, server: viser.ViserServer, stage: Stage, under: str = "") -> None:
         self._server, self._stage, self._under = server, stage, under
         self.tool_meshes: list[viser.MeshHandle] = []
+        self._tool_colours: list[tuple[int, int, int]] = []
+        self._warned = False
         self._moving: dict[int, viser.FrameHandle] = {}
         for body in range(stage.world.model.nbody):
             self._draw_body(body)
@@ -46,6 +49,14 @@ class Picture:
         self._ghost.position = self._stage.to_page(row["device_position"] - offset)
         self._ghost.wxyz = row["device_quaternion"]
 
+    def warn(self, deep: bool) -> None:
+        """Paint the tool red while it is too deep in something."""
+        if deep == self._warned:
+            return
+        self._warned = deep
+        for mesh, colour in zip(self.tool_meshes, self._tool_colours, strict=True):
+            mesh.color = ALARM if deep else colour
+
     def _draw_body(self, body: int) -> None:
         model, name = self._stage.world.model, f"{self._under}/world/{body}"
         pose = self._stage.poses[body]
@@ -58,6 +69,7 @@ class Picture:
             mesh = self._add_mesh(f"{name}/{i}", shape)
             if self._is_tool(body):
                 self.tool_meshes.append(mesh)
+                self._tool_colours.append(mesh.color)
 
     def _is_tool(self, body: int) -> bool:
         world = self._stage.world

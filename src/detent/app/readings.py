@@ -15,7 +15,9 @@ BIN = 0.025  # [s]
 SPAN = 6.0  # [s] of the charts
 
 STATES = ("free", "colliding", "resting")
-CHARTED = ("environment_force", "hand_force", "tool_energy", "device_energy")
+CONSTRAINED = "constrained"  # free, but for joints and loops
+CHARTED = ("felt", "world", "joints", "impulse", "depth", "given", "returned")
+DEEP = 0.2  # of the tool's size: a contact that deep is softer than the pull
 
 
 class Moment(NamedTuple):
@@ -24,7 +26,8 @@ class Moment(NamedTuple):
     environment: np.ndarray  # (3,) [N] mean force of the world on the tool
     hand: np.ndarray  # (3,) [N] mean force of the hand on the device
     felt: np.ndarray  # (3,) [N] mean force of the device on the hand
-    peak: float  # [N] largest force of the world in one tick: an impulse over a tick
+    parts: np.ndarray  # (3, 3) [N] of it: of the world, of joints and loops, of the coupling
+    impulse: float  # [N·s] largest of a collision
     contacts: int
     constraints: int  # directions in which the held link cannot follow the hand
     state: str
@@ -39,8 +42,9 @@ class Moment(NamedTuple):
 class Readings:
     """Follows the rows of a running servo. Call `refresh` often; it looks at new rows only."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live, size: float = np.inf) -> None:
         self._live = live
+        self._deepest = DEEP * size  # [m] before it is told
         self._seen = -1.0  # [s] time of the newest row seen
         self._bins = np.zeros((len(CHARTED), round(SPAN / BIN)))
         self._newest = 0  # number of the bin that is being filled
@@ -48,22 +52,37 @@ class Readings:
         self.passive = 0  # ticks in which the controller of passivity acted
         self.energy = 0.0  # [J] at the hand port now: W
         self.bounded = 0  # ticks in which the step bounded a contact's gains
-        self.peak = 0.0  # [N] since the start: an impulse is a large force for one tick
-        self.resting = 0.0  # [N] likewise, without the ticks in which the tool collides
+        self.felt = 0.0  # [N] largest force on the hand since the start, but for collisions
+        self.impulse = 0.0  # [N·s] largest of a collision since the start
         self.travel = 0.0  # [m] of the hand point since the start
         none = np.zeros(3)
-        self.moment = Moment(none, none, none, 0.0, 0, 0, STATES[FREE], 0.0, False)
-        self.arrows = np.zeros((2, 3))  # [N] environment, hand
+        parts = np.zeros((3, 3))
+        self.moment = Moment(none, none, none, parts, 0.0, 0, 0, STATES[FREE], 0.0, False)
+        self.arrows = np.zeros((4, 3))  # [N] felt, hand, world, joints and loops
+
+    @property
+    def deep(self) -> bool:
+        """Whether the tool is so deep in something that the contact is softer than the pull."""
+        return self.moment.depth > self._deepest
+
+    @property
+    def warning(self) -> str:
+        """What to say then."""
+        if not self.deep:
+            return ""
+        deep = f"{1e3 * self.moment.depth:.0f} mm deep"
+        return f"{deep}: the contact is softer than your pull; pull less, or make it stiffer"
 
     def refresh(self, since: float) -> None:
         """Take the rows of the last *since* seconds and a little more."""
         rows = self._live.recent(since + MOMENT)
         if not len(rows):
             return
-        self.moment = summary(rows[rows["time"] > rows["time"][-1] - MOMENT])
+        newest = rows[rows["time"] > rows["time"][-1] - MOMENT]
+        self.moment = summary(newest, 1.0 / self._live.rate)
         last = rows[rows["time"] > rows["time"][-1] - ARROW_MOMENT]
-        wrenches = (last["environment_wrench"], last["hand_wrench"])
-        self.arrows = np.array([wrench[:, :3].mean(axis=0) for wrench in wrenches])
+        names = ("device_wrench", "hand_wrench", "environment_wrench", "topology_wrench")
+        self.arrows = np.array([last[name][:, :3].mean(axis=0) for name in names])
         new = rows[rows["time"] > self._seen]
         if len(new):
             self._take(new)
@@ -75,10 +94,9 @@ class Readings:
         self.energy = float(rows["port_energy"][-1])
         self.bounded += int(np.count_nonzero(rows["bounded"]))
         self.travel += float(length(np.diff(rows["tool_position"], axis=0)).sum())
-        values = charted(rows)
-        self.peak = max(self.peak, float(values[0].max()))
-        calm = rows["state"] != COLLIDING
-        self.resting = max(self.resting, float(values[0][calm].max(initial=0.0)))
+        values = charted(rows, 1.0 / self._live.rate)
+        self.felt = max(self.felt, float(values[0].max()))
+        self.impulse = max(self.impulse, float(values[3].max()))
         number = np.floor(rows["time"] / BIN).astype(int)
         count = self._bins.shape[1]
         fresh = np.arange(max(self._newest + 1, number[-1] - count + 1), number[-1] + 1)
@@ -89,23 +107,26 @@ class Readings:
             np.maximum.at(signal, number[kept] % count, value[kept])
 
     def history(self) -> tuple[np.ndarray, np.ndarray]:
-        """Time [s] (n,), and the largest value in each bin of the signals (4, n)."""
+        """Time [s] (n,), and the largest value in each bin of the signals (7, n)."""
         count = self._bins.shape[1]
         whole = np.arange(self._newest - count + 1, self._newest)  # without the unfinished one
         return BIN * whole, self._bins[:, whole % count]
 
 
-def summary(rows: np.ndarray) -> Moment:
-    """Numbers of a few rows."""
-    environment = rows["environment_wrench"][:, :3]
+def summary(rows: np.ndarray, step: float) -> Moment:
+    """Numbers of a few rows, which are *step* [s] apart."""
+    felt = rows["device_wrench"][:, :3].mean(axis=0)
+    world = rows["environment_wrench"][:, :3].mean(axis=0)
+    joints = rows["topology_wrench"][:, :3].mean(axis=0)
     return Moment(
-        environment=environment.mean(axis=0),
+        environment=world,
         hand=rows["hand_wrench"][:, :3].mean(axis=0),
-        felt=rows["device_wrench"][:, :3].mean(axis=0),
-        peak=float(length(environment).max()),
+        felt=felt,
+        parts=np.array([world, joints, felt - world - joints]),
+        impulse=float(impulses(rows, step).max()),
         contacts=int(rows["contacts"][-1]),
         constraints=int(rows["constraints"][-1]),
-        state=STATES[1] if rows["collisions"].any() else STATES[int(rows["state"][-1])],
+        state=state_of(rows),
         depth=float(max(rows["depth"][-1], 0.0)),
         bounded=bool(rows["bounded"].any()),
         lag=lag_of(rows),
@@ -115,6 +136,19 @@ def summary(rows: np.ndarray) -> Moment:
     )
 
 
+def state_of(rows: np.ndarray) -> str:
+    """What holds the tool back: a collision, a contact, joints and loops, or nothing."""
+    if rows["collisions"].any():
+        return STATES[COLLIDING]
+    state = int(rows["state"][-1])
+    return CONSTRAINED if state == FREE and rows["constraints"][-1] > 0 else STATES[state]
+
+
+def impulses(rows: np.ndarray, step: float) -> np.ndarray:
+    """[N·s] of the collisions in each tick of *step* [s]: what no rate changes."""
+    return np.where(rows["collisions"] > 0, length(rows["environment_wrench"][:, :3]) * step, 0.0)
+
+
 def lag_of(rows: np.ndarray) -> float | None:
     """[m] how far a display is from its mechanism at most; None where there is no mechanism."""
     if "tracking_error" not in (rows.dtype.names or ()):
@@ -122,16 +156,20 @@ def lag_of(rows: np.ndarray) -> float | None:
     return float(length(rows["tracking_error"][:, :3]).max())
 
 
-def charted(rows: np.ndarray) -> np.ndarray:
-    """The signals of the charts (4, n): forces [N], energies [J]."""
-    return np.array(
-        [
-            length(rows["environment_wrench"][:, :3]),
-            length(rows["hand_wrench"][:, :3]),
-            rows["tool_energy"],
-            rows["device_energy"],
-        ]
-    )
+def charted(rows: np.ndarray, step: float) -> np.ndarray:
+    """The signals of the charts (7, n): forces [N], impulses [N·s], depth [m], powers [W].
+
+    A collision is an impulse, no force: the forces leave its ticks out.
+    """
+    calm = rows["collisions"] == 0
+    forces = [
+        np.where(calm, length(rows[name][:, :3]), 0.0)
+        for name in ("device_wrench", "environment_wrench", "topology_wrench")
+    ]
+    power = np.einsum("ij,ij->i", rows["hand_wrench"], rows["device_twist"])
+    deep = np.maximum(rows["depth"], 0.0)
+    powers = [np.maximum(power, 0.0), np.maximum(-power, 0.0)]
+    return np.array([*forces, impulses(rows, step), deep, *powers])
 
 
 def length(vectors: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import viser
 
 from detent.app.arrows import ForceArrows
 from detent.app.picture import Picture
-from detent.app.readings import STATES
+from detent.app.readings import state_of
 from detent.app.rehearsal import Run
 from detent.app.server import PageServer
 from detent.app.stage import Stage, set_stage
@@ -133,12 +133,12 @@ def side_by_side(runs: list[Run]) -> list[Stage]:
 
 
 def smoothed(run: Run, now: float) -> np.ndarray:
-    """(2, 3) [N] forces of the environment and of the hand around a moment."""
+    """(4, 3) [N] the force that is felt, that of the hand, and parts, around a moment."""
     last = run.tick_at(now)
     first = max(0, run.tick_at(now - SMOOTH))
     rows = run.trace.rows[first : last + 1]
-    wrenches = (rows["environment_wrench"], rows["hand_wrench"])
-    return np.array([wrench[:, :3].mean(axis=0) for wrench in wrenches])
+    names = ("device_wrench", "hand_wrench", "environment_wrench", "topology_wrench")
+    return np.array([rows[name][:, :3].mean(axis=0) for name in names])
 
 
 def moment(runs: list[Run], now: float) -> str:
@@ -148,7 +148,7 @@ def moment(runs: list[Run], now: float) -> str:
         "time": ("Time", [f"{float(row['time']):.3f} s" for row in rows]),
         "felt": ("Force on the hand", [f"{_size(row['device_wrench']):.2f} N" for row in rows]),
         "hand": ("Force of the hand", [f"{_size(row['hand_wrench']):.2f} N" for row in rows]),
-        "state": ("State", [STATES[int(row["state"])] for row in rows]),
+        "state": ("State", [state_of(row[None]) for row in rows]),
         "contacts": ("Contacts", [f"{int(row['contacts'])}" for row in rows]),
         "depth": ("Depth", [f"{1e3 * max(float(row['depth']), 0.0):.3f} mm" for row in rows]),
     }

@@ -81,7 +81,15 @@ class Chosen(Saying, tag="GuiUpdateMessage"):
     updates: dict[str, Value]
 
 
-_DECODER = msgspec.msgpack.Decoder(Camera | Moved | MoveBegins | MoveEnds | Dragged | Chosen)
+class Called(Saying, tag="CommandTriggerMessage"):
+    """A key was pressed, or a command chosen from the palette."""
+
+    uuid: str
+
+
+_DECODER = msgspec.msgpack.Decoder(
+    Camera | Moved | MoveBegins | MoveEnds | Dragged | Chosen | Called
+)
 
 
 def read(raw: bytes | str) -> Saying | None:
@@ -115,6 +123,8 @@ def fits(server: viser.ViserServer, said: Saying) -> bool:
         case Chosen():
             element = server.gui._gui_input_handle_from_uuid.get(said.uuid)
             return list(said.updates) == ["value"] and may_be(element, said.updates["value"])
+        case Called():
+            return said.uuid in server.gui._command_handle_from_uuid
     return isinstance(said, Camera)
 
 

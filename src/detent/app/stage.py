@@ -42,6 +42,17 @@ class Stage:
         return not self.free[2:5].any()
 
     @property
+    def tool_size(self) -> float:
+        """[m] of the held link, across its thinnest drawn geom; infinite if nothing is drawn."""
+        model, held = self.world.model, self.world.held
+        sizes = [
+            float(np.ptp(np.asarray(mesh.vertices), axis=0).min())
+            for geom in drawn_geoms(model, held)
+            if (mesh := geom_mesh(model, geom, 0.0)) is not None
+        ]
+        return min(sizes, default=np.inf)
+
+    @property
     def scale(self) -> float:
         """Page units per metre."""
         return PAGE_SIZE / self.size

@@ -79,7 +79,7 @@ def first_line(world: str, url: str) -> str:
 def line(status: Status, readings: Readings) -> str:
     """How it is going."""
     now = readings.moment
-    force = float(np.linalg.norm(now.environment))
+    force = float(np.linalg.norm(now.felt))
     contacts = f"{now.contacts} contact{'' if now.contacts == 1 else 's'}"
     bounded = f" · gains bounded in {readings.bounded} ticks" if readings.bounded else ""
     kept = f" · W {1e3 * readings.energy:.1f} mJ" if readings.energy != 0.0 else ""
@@ -104,8 +104,8 @@ def last_line(status: Status, readings: Readings) -> str:
     moved = f"the tool moved {1e3 * readings.travel:.0f} mm"
     return (
         f"stopped after {seconds:.1f} s: {status.ticks} ticks · {timing}{lost}"
-        f" · {moved}, largest force {readings.resting:.1f} N at rest, "
-        f"{readings.peak:.1f} N with impulses of one tick"
+        f" · {moved}, largest force on the hand {readings.felt:.1f} N, "
+        f"largest impulse {readings.impulse:.3g} N·s"
     )
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from detent.app.arrows import ForceArrows
+from detent.app.controls import Controls
 from detent.app.handle import Handle
 from detent.app.lead import Lead
 from detent.app.panel import Panel, firmer
@@ -22,6 +23,7 @@ from detent.app.stage import Stage, set_stage
 from detent.app.status import StatusLine, first_line
 from detent.app.stopper import Stopper
 from detent.app.tracks import Tracks
+from detent.app.wanted import Wanted, renewed
 from detent.checks import positive
 from detent.coupling.gains import block_inertia
 from detent.errors import DetentError
@@ -32,12 +34,14 @@ from detent.servo.world.start import inertia_from, inverse_within
 from detent.session import Session
 from detent.setup.bounds import bound
 from detent.setup.constants import COUPLING_DAMPING, COUPLING_STIFFNESS
+from detent.setup.progress import reporting
 
 FRAME = 1.0 / 60.0  # [s]
 PANEL_EVERY = 0.1  # [s]
 BRAND = (0, 114, 178)
 PANEL_WIDTH = 340  # [px]
 GRIP_FREQUENCY, GRIP_RATIO = 10.0, 0.8  # [rad/s], [-] of tool and device in the hand
+_PREPARING = "<p data-name='preparing' style='margin:0.5em 0.75em'>Preparing the world …</p>"
 MOST_GRIP = 1000.0, 20.0  # [N/m, N·m/rad]: no hand is stiffer
 
 
@@ -55,18 +59,21 @@ class Workbench:
         stage: Stage,
         server: PageServer,
         firmness: float = 1.0,
+        recording: bool = False,
+        notice: str = "",
     ) -> None:
         self._live, self._server = live, server
         mechanism, touchable = session.subject.mechanism, session.subject.touchable
         led = mechanism is not None and mechanism.lead is not None
         self.pull = Pull(stage, Lead(mechanism) if led and mechanism is not None else None)
-        self.readings = Readings(live)
+        self.readings = Readings(live, stage.tool_size)
         self._picture = Picture(server, stage)
         self._arrows = ForceArrows(server, stage)
         self._handle = Handle(server, stage, self._picture.tool_meshes, self.pull.take)
         self._tracks = Tracks(server, stage) if mechanism is not None else None
         hand = grip(session, stage, live.rate)
-        self._panel = Panel(server, live, hand, firmness, self.pull, self.readings)
+        self._panel = Panel(server, live, hand, firmness, self.pull, self.readings, notice)
+        self._controls = Controls(server.gui, session, live, recording)
         if touchable:
             self._panel.offer_links(session.world)
         dress(server, session.world.name)
@@ -80,9 +87,10 @@ class Workbench:
         return Leading(self.pull.scripted, self._panel.firmness)
 
     @property
-    def wanted_link(self) -> str | None:
-        """The link that the hand shall hold instead, once somebody chose one."""
-        return self._panel.wanted_link
+    def wanted(self) -> Wanted | None:
+        """What shall be other, once somebody chose something that needs a new start."""
+        link = self._panel.wanted_link
+        return self._controls.wanted if link is None else Wanted(link=link)
 
     def frame(self, now: float, step: float) -> None:
         """Lead the hand, and show where everything is.
@@ -113,6 +121,7 @@ class Workbench:
             return
         with self._server.atomic():
             self._picture.update(poses, row)
+            self._picture.warn(self.readings.deep)
             self._arrows.update(row["tool_position"], self.readings.arrows)
             self._handle.update(target, row["tool_position"])
             if self._tracks is not None:
@@ -155,16 +164,8 @@ def play(
                 screen.say(first_line(session.world.name, server.url))
                 if open_browser:
                     webbrowser.open(server.url)
-                began, first, lead = time.monotonic(), record, Leading()
-                while True:
-                    left = None if seconds is None else seconds - (time.monotonic() - began)
-                    held = hold(
-                        session, server, screen, stopper, rate, realtime, record, left, lead
-                    )
-                    if held.go_on_with is None:
-                        return held.status
-                    session, lead = held.go_on_with, held.lead
-                    record = another(first)
+                show = Show(server, screen, stopper, rate, realtime, seconds, record)
+                return show.go_on(session)
             finally:
                 server.stop()
         except KeyboardInterrupt:
@@ -173,59 +174,130 @@ def play(
 
 
 class Leading(NamedTuple):
-    """How the hand is led; it stays so when another link is held."""
+    """How the hand is led; it stays so when a session follows another."""
 
     scripted: bool = True  # by the script
     firmness: float = 1.0  # how stiff the grip is, relative to its default
 
 
-class Held(NamedTuple):
-    """How holding one link ended."""
+class Show:
+    """One page, and the sessions that follow each other on it."""
 
-    status: Status
-    lead: Leading
-    go_on_with: Session | None  # another link is held now
+    def __init__(
+        self,
+        server: PageServer,
+        screen: StatusLine,
+        stopper: Stopper,
+        rate: float,
+        realtime: bool,
+        seconds: float | None,
+        record: str | Path | None,
+    ) -> None:
+        self._server, self._screen, self._stopper = server, screen, stopper
+        self._rate, self._realtime = rate, realtime
+        self._seconds, self._until = seconds, 0.0  # [s] how long, and until when
+        self._file, self._record = record, record
+        self._lead = Leading()
+        self._notice = ""  # for the next page
+        self._begun = False  # whether the newest session runs, or ran
+
+    def go_on(self, session: Session) -> Status:
+        """Play, one session after the other, until the end."""
+        before: Session | None = None
+        start = session.world.qpos
+        while True:
+            self._begun = False
+            try:
+                status, following = self._play(session, start)
+            except DetentError as error:
+                if self._begun or before is None:
+                    raise
+                self._refuse(error)
+                session, before = before, None
+                continue
+            if following is None:
+                return status
+            if following.world.name != session.world.name:
+                start = following.world.qpos
+            session, before = following, session
+
+    def _refuse(self, error: DetentError) -> None:
+        self._notice = f"that cannot be: {error}"
+        self._screen.say(self._notice)
+
+    def _play(self, session: Session, start: np.ndarray) -> tuple[Status, Session | None]:
+        """Play a session until the end, or until something else is wanted: what, as a session."""
+        stage = set_stage(session)
+        self._prepare(session)
+        hand = firmer(grip(session, stage, self._rate), self._lead.firmness)
+        recording = self._record is not None
+        with session.live(self._rate, hand, self._realtime, self._record) as live:
+            self._begun = True
+            bench = Workbench(
+                session, live, stage, self._server, self._lead.firmness, recording, self._notice
+            )
+            self._notice = ""
+            if not self._lead.scripted:
+                bench.pull.hold()
+            self._screen.say_once("rights", live.promises.advice)
+            self._stopper.gentle = True
+            run(bench, live, self._screen, self._stopper.stop, self._left())
+            live.stop()
+            status, wanted, self._lead = live.status(), bench.wanted, bench.lead
+        ends = wanted is None or self._stopper.stop.is_set()
+        if ends:
+            self._screen.end(status, bench.readings)
+        for note in live.notes():
+            self._screen.say(f"note: {note}")
+        if recording:
+            self._screen.say(f"recorded {self._record}: detent replay {self._record}")
+        if ends or wanted is None:
+            return status, None
+        return status, self._next(session, live, wanted, start)
+
+    def _left(self) -> float | None:
+        """[s] to the end; they count from when the first session runs."""
+        if self._seconds is None:
+            return None
+        self._until = self._until or time.monotonic() + self._seconds
+        return self._until - time.monotonic()
+
+    def _prepare(self, session: Session) -> None:
+        """Clear the page, and compile what is new, with a bar on the page."""
+        self._server.scene.reset()
+        self._server.gui.reset()
+        self._server.gui.add_html(_PREPARING)
+        bar = self._server.gui.add_progress_bar(0.0)
+
+        def tell(done: float) -> None:
+            bar.value = 100.0 * done  # type: ignore[misc]  # it has a setter
+
+        with reporting(tell):
+            session.warm(self._rate)
+        self._server.gui.reset()
+
+    def _next(self, session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> Session:
+        """The session that was asked for, or the same one where it cannot be."""
+        try:
+            following = renewed(session, live, wanted, start)
+            self._screen.say(wanted.words())
+        except DetentError as error:
+            self._refuse(error)
+            held = session.world.body_name(session.world.held)
+            following = session.continued(live, held)
+        if wanted.record is not None:
+            name = self._file or f"{session.world.name}.arrow"
+            self._record = self._file = name if wanted.record else self._file
+            self._record = free(name) if wanted.record else None
+        elif self._record is not None:
+            self._record = another(self._file)
+        return following
 
 
-def hold(
-    session: Session,
-    server: PageServer,
-    screen: StatusLine,
-    stopper: Stopper,
-    rate: float,
-    realtime: bool,
-    record: str | Path | None,
-    seconds: float | None,
-    lead: Leading,
-) -> Held:
-    """Play until the end, or until another link shall be held."""
-    stage = set_stage(session)
-    server.scene.reset()
-    server.gui.reset()
-    hand = firmer(grip(session, stage, rate), lead.firmness)
-    with session.live(rate, hand, realtime, record) as live:
-        bench = Workbench(session, live, stage, server, lead.firmness)
-        if not lead.scripted:
-            bench.pull.hold()
-        screen.say_once("rights", live.promises.advice)
-        stopper.gentle = True
-        run(bench, live, screen, stopper.stop, seconds)
-        live.stop()
-        status, link, lead = live.status(), bench.wanted_link, bench.lead
-    ends = link is None or stopper.stop.is_set()
-    if ends:
-        screen.end(status, bench.readings)
-    for note in live.notes():
-        screen.say(f"note: {note}")
-    if ends or link is None:
-        return Held(status, lead, None)
-    try:
-        session = session.continued(live, link)
-        screen.say(f"the hand now holds {link!r}")
-    except DetentError as error:
-        screen.say(f"the hand cannot hold {link!r}: {error}")
-        session = session.continued(live, session.world.body_name(session.world.held))
-    return Held(status, lead, session)
+def free(record: str | Path) -> Path:
+    """The name itself, or the next free one."""
+    path = Path(record)
+    return another(path) or path if path.exists() else path
 
 
 def another(record: str | Path | None) -> Path | None:
@@ -245,14 +317,14 @@ def run(
     stop: threading.Event,
     seconds: float | None,
 ) -> None:
-    """Frame after frame, until told to stop, time is over, another link is wanted, or a fault."""
+    """Frame after frame, until told to stop, time is over, a new start is wanted, or a fault."""
     began = last = time.monotonic()
     while live.running and not stop.wait(max(0.0, last + FRAME - time.monotonic())):
         now = time.monotonic()
         bench.frame(now - began, now - last)
         screen.refresh(live, bench.readings)
         last = now
-        if bench.wanted_link is not None or (seconds is not None and now - began >= seconds):
+        if bench.wanted is not None or (seconds is not None and now - began >= seconds):
             return
 
 

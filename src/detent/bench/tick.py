@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from functools import partial
 
 import mujoco
@@ -19,7 +18,7 @@ from detent.world.contact import Contact
 from detent.world.world import World
 
 TICKS, BULLET_TICKS = 20_000, 2000
-LOCKSTEP_SECONDS = 4.0  # [s] of virtual time
+RUN_SECONDS, RUN_RATE = 4.0, 512.0  # [s] of virtual time, [Hz]
 
 
 def bench_tick(quick: bool) -> Numbers:
@@ -56,14 +55,28 @@ def mujoco_corner(qpos: np.ndarray) -> tuple[mujoco.MjModel, mujoco.MjData]:
 
 
 def bench_lockstep(quick: bool) -> Numbers:
-    """Virtual over real time of the corner push, traces and all."""
+    """A run of the corner push, set-up and trace and all, against MuJoCo's steps of the same."""
     world = World.builtin("corner").placed((0.039, -0.0195, 0.0))
-    session = Session(world, Contact(4000.0, 30.0), TABLE_4_1, rate=512.0)
+    session = Session(world, Contact(4000.0, 30.0), TABLE_4_1, rate=RUN_RATE)
     hand = Constant((0.32, -0.4))
     session.run(1.0, hand)
-    times = []
-    for _ in range(rounds(quick)):
-        began = time.perf_counter()
-        session.run(LOCKSTEP_SECONDS, hand)
-        times.append(LOCKSTEP_SECONDS / (time.perf_counter() - began))
-    return {"lockstep_times_real_time": statistics.median(times)}
+    world.model.opt.timestep = 1.0 / RUN_RATE
+    steps = round(RUN_SECONDS * RUN_RATE)
+    jobs = {
+        "run": Job(partial(session.run, RUN_SECONDS, hand), steps),
+        "mj_step": Job(partial(steps_of_mujoco, world, hand, steps), steps),
+    }
+    costs = alternate(jobs, 2 * rounds(quick))
+    speed = 1e6 / (RUN_RATE * statistics.median(costs["run"]))
+    return {
+        "lockstep_times_real_time": speed,
+        "run_over_mj_step": median_ratio(costs["run"], costs["mj_step"]),
+    }
+
+
+def steps_of_mujoco(world: World, hand: Constant, steps: int) -> None:
+    """The same push of the same tool in MuJoCo's own hands, from its start."""
+    data = mujoco.MjData(world.model)
+    data.qpos[:] = world.qpos
+    data.xfrc_applied[world.tool, : len(hand.force)] = hand.force
+    mujoco.mj_step(world.model, data, nstep=steps)

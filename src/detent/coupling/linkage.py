@@ -10,6 +10,7 @@ from detent.coupling.gains import six
 from detent.errors import ParameterError
 
 SINGULAR = 1e-2  # [-] default of Topology.singular
+EASED = 6.0  # [-] times that a direction is free again, where constraints come and go slowly
 METRICS = ("inertia", "euclidean")
 SOFT = 200.0, 50.0  # [1/s², 1/s] of a topology without gains, where constraints come and go
 STIFF = 1e12, 1e12  # … and where they do not: the step bounds it, which is no news
@@ -25,7 +26,11 @@ class Topology:
     errata B2). ``n_tc="euclidean"`` is the thesis's own form, which depends on the units.
     A direction counts as constrained when the held link moves there, in the metric of its
     own inertia, less than *singular* times as much as where it moves most; it becomes free
-    again at twice that, so that the count does not chatter.
+    again at six times that (twice without *ease*), so that the count does not chatter.
+
+    A constraint comes and goes within *ease*, and without a step in its force: what the device is
+    ahead by then is taken back slowly, and joint motion that the hand does not feel is damped.
+    ``ease=0`` is the documents' way, and that of ``n_tc="euclidean"``.
 
     Without gains it is as stiff as the rate allows where the joints hold the same directions in
     every pose, as those of a door do; where they come and go, `SOFT` (TH 5.4.2, S3). One that is
@@ -36,12 +41,14 @@ class Topology:
     damping: float | None = None  # [1/s] b_tc
     n_tc: str = "inertia"
     singular: float = SINGULAR  # [-]
+    ease: float = 0.05  # [s] in which a constraint comes or goes, at least; 0 = at once
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping"):
             if getattr(self, name) is not None:
                 not_negative(f"topology {name}", getattr(self, name))
         one_of("n_tc", self.n_tc, METRICS)
+        not_negative("topology ease", self.ease)
         if not 0.0 < positive("singular", self.singular) < 0.5:
             raise ParameterError("singular", self.singular, "between 0 and 0.5")
 

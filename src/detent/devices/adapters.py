@@ -33,6 +33,14 @@ class Adapter(NamedTuple):
     write: Any  # stage: takes the port's command
     begin: Callable[[], None] | None = None  # opens a real device, when a live session starts
     end: Callable[[], None] | None = None  # and closes it, with zero force; it may come twice
+    inner: Adapter | None = None  # that of the device behind a mapping, kept alive
+
+
+class Actuator(NamedTuple):
+    """An actuator of the scene, as the tick sees it."""
+
+    control: np.ndarray  # (1,) what it is told
+    force: np.ndarray  # (1,) [N, N·m] what it does
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,7 @@ class Placed:
     compensate: bool  # take away what a force sensor feels of its own effector
     fastest_loop: float  # [rad/s] of an inner motion loop that the step can hold
     notes: list[str] = field(default_factory=list)  # what is to be said about it
+    actuators: dict[str, Actuator] = field(default_factory=dict)  # of the scene, by name
 
     def begin(self) -> tuple[State, Command, np.ndarray]:
         """State, command and the hand's wrench of a simulated device that is ready."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from detent.errors import UnknownNameError
 from detent.experiments import (
     arm,
+    capped,
     corner,
     corner_3d,
     corner_device,
@@ -22,6 +23,7 @@ from detent.experiments import (
     local_hole,
     local_wall,
     paradigms,
+    passive_walls,
     push_linkage,
     reactivation,
     rolling_disk,
@@ -38,6 +40,7 @@ from detent.experiments.protocol import Experiment
 
 _FAMILIES = (
     arm,
+    capped,
     corner,
     corner_3d,
     corner_device,
@@ -55,6 +58,7 @@ _FAMILIES = (
     linkage_collisions,
     linkages,
     paradigms,
+    passive_walls,
     push_linkage,
     reactivation,
     rolling_disk,

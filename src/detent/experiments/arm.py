@@ -9,7 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from detent import ForcePath
+from detent import AT_ONCE, ForcePath
 from detent.coupling.four_channel import FourChannel
 from detent.coupling.linkage import Topology
 from detent.devices import Inertial
@@ -54,9 +54,9 @@ def rank(jac: np.ndarray) -> int:
     return int((sigma > 1e-9 * sigma[0]).sum())
 
 
-def session(world: World, guard: ForcePath | None = None) -> Session:
+def session(world: World, guard: ForcePath = AT_ONCE) -> Session:
     """With a stiff penalty on what the joints resist."""
-    coupling = FourChannel(topology=Topology(STIFFNESS, DAMPING))
+    coupling = FourChannel(topology=Topology(STIFFNESS, DAMPING, ease=0.0))
     return Session(world, None, coupling, Inertial(MASS, INERTIA), guard, rate=RATE)
 
 
@@ -69,7 +69,7 @@ def pull_link(link: str) -> tuple[Trace, int]:
     return session(world).run(2.0, Guided(*HAND, path=path)), rank(jac)
 
 
-def straighten(speed: float, guard: ForcePath | None) -> Trace:
+def straighten(speed: float, guard: ForcePath) -> Trace:
     """Lead link 7 through the aligned wrist at a hand speed [m/s]."""
     world = World.builtin("arm-7").placed(BENT)
     rows: list[tuple[float, ...]] = []
@@ -165,7 +165,10 @@ def hold_any_link(speed: Positive = 0.2) -> Result:
         traces[link], ranked = pull_link(link)
         found = link_metrics(traces[link], ranked)
         metrics |= {f"{link}.{key}": value for key, value in found.items()}
-    for name, guard in (("limited", ForcePath(None, SLEW_FORCE, SLEW_TORQUE)), ("unlimited", None)):
+    for name, guard in (
+        ("limited", ForcePath(None, SLEW_FORCE, SLEW_TORQUE, ramp=0.0)),
+        ("unlimited", AT_ONCE),
+    ):
         traces[name] = straighten(speed, guard)
         metrics |= {f"{name}.{k}": v for k, v in passage_metrics(traces[name]).items()}
     _, jac = hand_jacobian(World.builtin("arm-7"), np.array([*BENT[:5], 0.0, 0.0]))

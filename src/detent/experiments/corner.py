@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.coupling import Coupling
 from detent.coupling.couplers import TABLE_4_1_COUPLER
 from detent.coupling.four_channel import TABLE_4_1
@@ -51,7 +52,7 @@ class Method:
 
 
 # the figures are the literal, glued collisions (errata B7)
-WALL = Contact(4000.0, 30.0, 0.0, method="equality")
+WALL = Contact(4000.0, 30.0, 0.0, method="equality", limit="total")
 LIMITS = (15.0, 15.0, 1.0)  # [N, N, N·m] TH 4.5.2
 
 METHODS = {
@@ -146,7 +147,9 @@ def push_into_corner(
     for name, method in METHODS.items():
         limits = LIMITS if method.limited else None
         device = replace(IDEAL, delay_ticks=delay_ticks, limits=limits)
-        session = Session(world, method.contact, method.coupling, device, rate=RATE)
+        session = Session(
+            world, method.contact, method.coupling, device, force_path=AT_ONCE, rate=RATE
+        )
         traces[name] = session.run(SECONDS, Constant(FORCE))
         metrics |= corner_metrics(name, traces[name])
     documented = (gap_x, gap_y, tilt, delay_ticks) == (0.02, 0.05, 0.0, 0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.devices import IDEAL
 from detent.experiments.corner import METHODS, RATE, SECONDS
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
@@ -35,7 +36,7 @@ def push_into_corner_3d(tilt: float = 0.0) -> Result:
     traces, metrics = {}, Metrics()
     for method in METHODS_3D:
         contact = replace(METHODS[method].contact, method="complementarity")
-        session = Session(world, contact, device=IDEAL, rate=RATE)
+        session = Session(world, contact, device=IDEAL, force_path=AT_ONCE, rate=RATE)
         trace = traces[method] = session.run(SECONDS, Constant(FORCE_3D))
         depth = SIGNS_3D * trace["device_position"] + HALF_3D - WALLS_3D
         for i, axis in enumerate("xyz"):

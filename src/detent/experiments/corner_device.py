@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.devices import Inertial, Pantograph
 from detent.experiments.corner import (
     FORCE,
@@ -21,7 +22,7 @@ from detent.experiments.corner import (
     extent,
     penetrations,
 )
-from detent.experiments.on_pantograph import AT_ONCE, SHAPED
+from detent.experiments.on_pantograph import SHAPED
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds
 from detent.hands import Constant
 from detent.record.plots import METHOD_COLOURS, figure, save
@@ -42,7 +43,7 @@ def push_device(friction: float = 2e-4, delay_ticks: int = 1, counts: int = 16_0
         method = METHODS[name]
         contact = method.contact
         if name == "ideal":  # the document compares with a simulation
-            session = Session(world, contact, method.coupling, Inertial(), rate=RATE)
+            session = Session(world, contact, method.coupling, Inertial(), AT_ONCE, rate=RATE)
         else:  # without limits of its own, a method leaves it to the motors to cut what it asks
             contact = contact if method.limited else replace(contact, strategy="full")
             session = Session(world, contact, SHAPED, pantograph, rate=RATE, force_path=AT_ONCE)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.checks import one_of
 from detent.devices import Inertial
 from detent.experiments.linkages import LAWS, Law, at, drift_of
@@ -44,6 +45,7 @@ def manipulate(reading: str, law: Law, rate: float = RATE) -> Trace:
         World.builtin(READINGS[reading]),
         coupling=law.coupling(K_J, B_J, SINGULAR),
         device=Inertial(1.0, 1.0, integrator="velocity-first"),
+        force_path=AT_ONCE,
         baumgarte=Baumgarte(projected=False),  # S3 eq. 3
         rate=rate,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import IDEAL
 from detent.experiments.protocol import (
@@ -84,7 +85,7 @@ def push_peg(
     world = World.builtin("long-hole").placed((0.0, START, tilt))
     contact = Contact(STIFFNESS, DAMPING, friction=friction)
     hand = Sinusoid((0.0, wave), 0.0, 0.5 / np.pi, 0.0, (0.0, force), torque)
-    return Session(world, contact, TABLE_4_1, IDEAL, rate=RATE).run(seconds, hand)
+    return Session(world, contact, TABLE_4_1, IDEAL, AT_ONCE, rate=RATE).run(seconds, hand)
 
 
 def rests(speed: np.ndarray) -> list[tuple[int, int]]:

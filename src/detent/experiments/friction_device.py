@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.devices import Pantograph
 from detent.experiments.friction import (
     DAMPING,
@@ -25,7 +26,7 @@ from detent.experiments.friction import (
     rests,
     rms,
 )
-from detent.experiments.on_pantograph import AT_ONCE, SHAPED
+from detent.experiments.on_pantograph import SHAPED
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds
 from detent.hands import Sinusoid
 from detent.record.plots import figure, save
@@ -58,7 +59,7 @@ def slide_on_device(force: Positive = 0.1, device_friction: float = 2e-4) -> Res
     traces, metrics = {}, Metrics()
     for name, law in LAWS.items():
         friction = Friction(MU_S, MU_K, law=law, damping=118.0)
-        contact = Contact(STIFFNESS, DAMPING, friction=friction)
+        contact = Contact(STIFFNESS, DAMPING, friction=friction, limit="total")
         session = Session(world, contact, SHAPED, device, rate=RATE, force_path=AT_ONCE)
         traces[name] = session.run(SECONDS, hand)
         metrics |= device_metrics(name, traces[name])

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.experiments.friction import DAMPING, MU_K, MU_S, STIFFNESS
 from detent.experiments.protocol import (
     Claim,
@@ -97,7 +98,7 @@ def release(
     contact = Contact(
         STIFFNESS, DAMPING, mode=mode, friction=Friction(MU_S, MU_K, damping_ratio=1.0)
     )
-    return Session(world, contact, rate=rate).run(seconds, hand)
+    return Session(world, contact, force_path=AT_ONCE, rate=rate).run(seconds, hand)
 
 
 def slid(trace: Trace) -> bool:

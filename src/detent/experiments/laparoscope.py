@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import mujoco
 import numpy as np
 
+from detent import AT_ONCE
 from detent.coupling.four_channel import FourChannel
 from detent.coupling.linkage import Shaping, Topology
 from detent.devices import Inertial
@@ -44,10 +45,10 @@ SECONDS = 5.2  # [s]
 STIFF = FourChannel(
     stiffness=(400.0, 400.0, 400.0, 2.0, 2.0, 2.0),
     damping=(16.0, 16.0, 16.0, 0.005, 0.005, 0.005),
-    topology=Topology(STIFFNESS, DAMPING),
+    topology=Topology(STIFFNESS, DAMPING, ease=0.0),
 )
 COUPLINGS = {
-    "shaped": FourChannel(topology=Topology(STIFFNESS, DAMPING), shaping=Shaping()),
+    "shaped": FourChannel(topology=Topology(STIFFNESS, DAMPING, ease=0.0), shaping=Shaping()),
     "penalty": STIFF,
 }
 WORDS = {"shaped": "the hand's force is known (shaping)", "penalty": "it is not (penalty only)"}
@@ -163,7 +164,7 @@ def operate(press: Annotated[float, Range(0.0, 0.03, above=True)] = 0.015) -> Re
     world = World.builtin("laparoscope")
     device = Inertial(MASS, INERTIA)
     traces = {
-        name: Session(world, coupling=coupling, device=device, rate=RATE).run(
+        name: Session(world, coupling=coupling, device=device, force_path=AT_ONCE, rate=RATE).run(
             SECONDS, hand_path(press)
         )
         for name, coupling in COUPLINGS.items()

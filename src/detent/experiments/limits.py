@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import IDEAL
 from detent.experiments.corner import FORCE, LIMITS, METHODS, RATE, WALL_X, extent
@@ -38,7 +39,7 @@ def hit_wall(name: str, speed: float) -> tuple[float, float]:
     world = World.builtin("corner").placed(start, (speed, 0.0, 0.0))
     method = METHODS[name]
     device = replace(IDEAL, limits=LIMITS)
-    session = Session(world, method.contact, TABLE_4_1, device, rate=RATE)
+    session = Session(world, method.contact, TABLE_4_1, device, force_path=AT_ONCE, rate=RATE)
     trace = session.run(0.25 + 2.0 * MASS * speed / CAP, Constant((HAND, 0.0)))
     depth = trace["device_position"][:, 0] + wide - WALL_X
     deepest = int(np.argmax(depth))

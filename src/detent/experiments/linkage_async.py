@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.devices import IDEAL
 from detent.experiments.linkages import (
     HELD_LINKS,
@@ -65,6 +66,7 @@ def manipulate(link: Link, held: str, penalty: bool, offset: float, delay: float
         world,
         coupling=coupling,
         device=device,
+        force_path=AT_ONCE,
         rate=RATE,
         frozen=delay if link.frozen else 0.0,
         local=LocalModel(frozen=True, heal=False) if link.local else None,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.coupling.four_channel import FourChannel
 from detent.coupling.linkage import Shaping, Topology
 from detent.devices import IDEAL
@@ -41,7 +42,7 @@ class Law:
     def coupling(self, stiffness: float, damping: float, singular: float) -> FourChannel:
         """With the penalty's gains [1/s²] and [1/s], where there is one."""
         on = float(self.penalty)
-        topology = Topology(on * stiffness, on * damping, self.n_tc, singular)
+        topology = Topology(on * stiffness, on * damping, self.n_tc, singular, ease=0.0)
         return FourChannel(STIFFNESS, DAMPING, topology=topology, shaping=Shaping(bias=self.bias))
 
 
@@ -82,7 +83,13 @@ def simulate(law: Law, link: str, singular: float = SINGULAR, rate: float = RATE
     start = (np.pi / 4.0, np.pi / 6.0, -np.pi / 6.0)
     world = World.builtin("three-link", tool=HELD_LINKS[link]).placed(start)
     device = replace(IDEAL, mass=1.0, rotational_inertia=1.0, offset=(0.005, 0.003))  # M_d = 1
-    session = Session(world, coupling=law.coupling(10.0, 7.0, singular), device=device, rate=rate)
+    session = Session(
+        world,
+        coupling=law.coupling(10.0, 7.0, singular),
+        device=device,
+        force_path=AT_ONCE,
+        rate=rate,
+    )
     return session.run(SECONDS + 1.0 / rate, Constant((1.0, 0.0)))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.coupling import Coupling, Direct
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import IDEAL, Inertial
@@ -49,6 +50,7 @@ class Method:
             contact,
             self.coupling,
             device,
+            AT_ONCE,
             rate=RATE,
             local=self.local,
             pace=pace,

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from detent import ForcePath, Shaping
+from detent import Shaping
 from detent.coupling.four_channel import TABLE_4_1
 
 #: TH 4.1, with the impedance control that gives the pantograph the inertia of the tool (TH D.2)
 SHAPED = replace(TABLE_4_1, shaping=Shaping())
-
-#: A scripted hand pushes from the first tick on, so the force does not fade in.
-AT_ONCE = ForcePath(ramp=0.0)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.collision import Collision, resolve_collision
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import IDEAL
@@ -71,7 +72,7 @@ def reactivate(inertia: Positive = SLAB, tilt: float = 0.15, gap: Positive = 0.0
     spec.body("peg").inertia = [inertia] * 3
     lowest = -corners(-tilt)[:, 1].min()
     world = World(spec, name="corner").placed((0.0, FLOOR + gap + lowest, -tilt))
-    session = Session(world, CONTACT, TABLE_4_1, IDEAL, rate=RATE)
+    session = Session(world, CONTACT, TABLE_4_1, IDEAL, force_path=AT_ONCE, rate=RATE)
     trace = session.run(0.5, Constant(PUSH))
     ticks = np.nonzero(trace["collisions"])[0]
     if len(ticks) < 2:

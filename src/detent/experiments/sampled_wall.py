@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detent import Passivity
+from detent import AT_ONCE, Passivity
 from detent.coupling import Direct
 from detent.devices import Inertial
 from detent.devices.limits import stable_stiffness
@@ -37,6 +37,7 @@ class WallCase:
     own_damping: float = 0.5  # [N·s/m] b
     coulomb: float = 0.0  # [N] c
     resolution: float = 0.0  # [m] D
+    noise: float = 0.0  # [m] rms
     push: float = 2.0  # [N]
     cap: float = 12.0  # [N]
 
@@ -63,10 +64,11 @@ class WallCase:
             damping=(self.own_damping, 0.0),
             friction=(self.coulomb, 0.0),
             resolution=self.resolution,
+            noise=self.noise,
         )
         contact = Contact(self.stiffness, self.damping, mode="penalty", strategy="saturate")
         session = Session(
-            world, contact, Direct(), device, rate=1.0 / self.step, passivity=passivity
+            world, contact, Direct(), device, AT_ONCE, rate=1.0 / self.step, passivity=passivity
         )
         return session.run(seconds, Constant((0.0, -self.push, 0.0)))
 

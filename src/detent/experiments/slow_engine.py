@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.experiments.protocol import (
     Claim,
     Count,
@@ -41,7 +42,7 @@ def feel(world: World, period: float) -> Session:
     """A session of which the engine takes that long for a frame [s]."""
     local = LocalModel(epsilon=EPSILON, slew_force=SLEW, age_limit=max(0.25, 4.0 * period))
     contact = Contact(STIFFNESS, DAMPING, 0.0)
-    return Session(world, contact, rate=RATE, local=local, pace=Pace(period))
+    return Session(world, contact, force_path=AT_ONCE, rate=RATE, local=local, pace=Pace(period))
 
 
 def stroke(world: World) -> Guided:

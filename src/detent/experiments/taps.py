@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.devices import Inertial
 from detent.experiments.protocol import (
     Claim,
@@ -54,9 +55,10 @@ def tap(material: str, speed: float) -> Trace:
     """The stylus meets the wall after a millisecond."""
     start = (0.0, 0.01 + (4.0 - 0.5) * speed / RATE, 0.0)
     world = World.from_string(SCENE, tool="stylus", name="tap").placed(start, (0.0, -speed, 0.0))
-    contact = Contact(restitution=RESTITUTION, material=None if material == "none" else material)
+    rings = None if material == "none" else material
+    contact = Contact(restitution=RESTITUTION, limit="total", material=rings)
     device = Inertial(limits=(CAP, CAP, 1.0))
-    return Session(world, contact, device=device, rate=RATE).run(SECONDS)
+    return Session(world, contact, device=device, force_path=AT_ONCE, rate=RATE).run(SECONDS)
 
 
 def felt(trace: Trace) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import IDEAL
 from detent.experiments.peg import HALF, draw_peg, pose
@@ -58,7 +59,9 @@ def play(method: str, offset: float, tilt: float) -> Trace:
     parts, start = [], 0.0
     for _, target, seconds in SCRIPT:
         contact = Contact(STIFFNESS, DAMPING, 0.0, method=method)
-        session = Session(world.placed(at), contact, TABLE_4_1, IDEAL, rate=RATE)
+        session = Session(
+            world.placed(at), contact, TABLE_4_1, IDEAL, force_path=AT_ONCE, rate=RATE
+        )
         trace = session.run(seconds, hand_at(target))
         rows = trace.rows.copy()
         rows["time"] += start

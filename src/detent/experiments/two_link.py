@@ -9,6 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from detent import AT_ONCE
 from detent.collision import resolve_collision
 from detent.devices import IDEAL
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, within
@@ -72,7 +73,9 @@ def swing(height: float, restitution: float) -> tuple[Trace, float]:
     """Push the arm against the post; the trace, and how far its loss is off the law [-]."""
     world = arm(height)
     start = world.placed(UPRIGHT - np.array([0.25, 0.0]))
-    session = Session(start, Contact(restitution=restitution), device=IDEAL, rate=1000.0)
+    session = Session(
+        start, Contact(restitution=restitution), device=IDEAL, force_path=AT_ONCE, rate=1000.0
+    )
     trace = session.run(1.0, Constant(force=(-2.0, 0.0)))
     hit = int(np.argmax(trace["collisions"] > 0))
     if trace["collisions"][hit] == 0:

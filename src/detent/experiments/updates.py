@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.coupling.four_channel import TABLE_4_1
 from detent.experiments.linkage_collisions import AIMS
 from detent.experiments.protocol import Claim, Count, Experiment, Metrics, Result, at_most, holds
@@ -29,13 +30,23 @@ EPSILONS = (0.0, 0.002, 0.005)  # [m]
 def peg_session(local: LocalModel, pace: Pace) -> Session:
     """A peg in a hole that is half a millimetre wider."""
     world = World.builtin("peg-in-hole").placed((0.0, -0.045, 0.01))
-    return Session(world, Contact(4000.0, 30.0), TABLE_4_1, rate=RATE, local=local, pace=pace)
+    return Session(
+        world,
+        Contact(4000.0, 30.0),
+        TABLE_4_1,
+        force_path=AT_ONCE,
+        rate=RATE,
+        local=local,
+        pace=pace,
+    )
 
 
 def linkage_session(local: LocalModel, pace: Pace) -> Session:
     """Three links among walls, held at the last one."""
     world = World.builtin("linkage-enclosure")
-    return Session(world, Contact(15_000.0, 100.0), rate=RATE, local=local, pace=pace)
+    return Session(
+        world, Contact(15_000.0, 100.0), force_path=AT_ONCE, rate=RATE, local=local, pace=pace
+    )
 
 
 def peg_hand(rng: np.random.Generator) -> Hand:

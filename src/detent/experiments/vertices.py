@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.devices import IDEAL
 from detent.experiments.peg import corners, draw_peg, pose
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
@@ -63,7 +64,7 @@ def slide(tilt: float) -> Trace:
     at = np.array([-BEFORE - vertex[0], -vertex[1], tilt])
     world = World.from_string(SCENE, tool="peg", name="vertex").placed(at)
     hand = Impedance(100.0, 500.0, 50.0, 2.0, target=(at[0] + AHEAD, at[1] - BELOW))
-    return Session(world, CONTACT, device=IDEAL, rate=RATE).run(SECONDS, hand)
+    return Session(world, CONTACT, device=IDEAL, force_path=AT_ONCE, rate=RATE).run(SECONDS, hand)
 
 
 def vertex_path(trace: Trace, tilt: float) -> np.ndarray:

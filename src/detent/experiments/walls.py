@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from detent import AT_ONCE
 from detent.coupling.four_channel import TABLE_4_1
 from detent.devices import Inertial, Pantograph
-from detent.experiments.on_pantograph import AT_ONCE, SHAPED
+from detent.experiments.on_pantograph import SHAPED
 from detent.experiments.protocol import (
     Claim,
     Experiment,
@@ -103,9 +104,9 @@ def contact(law: str) -> Contact:
     """
     share = 1.0 / VERTICES
     if law == "pulse":
-        return Contact(share * STIFFNESS, 0.0, 0.0, mode="impulse")
+        return Contact(share * STIFFNESS, 0.0, 0.0, mode="impulse", limit="total")
     wall = Wall(law.removesuffix("-each"), share * INTEGRAL, BLOCKS, share * BREAKAWAY)
-    return Contact(share * STIFFNESS, 0.0, 0.0, mode="penalty", wall=wall)
+    return Contact(share * STIFFNESS, 0.0, 0.0, mode="penalty", wall=wall, limit="total")
 
 
 def bounce(
@@ -120,7 +121,9 @@ def bounce(
     high = HALF[0] * np.sin(abs(tilt)) + HALF[1] * np.cos(tilt)
     world = World.builtin("corner").placed((0.0, FLOOR + high + gap, tilt))
     if device is None:
-        tied = Session(world, contact(law), TABLE_4_1, Inertial(), rate=rate, integrator="held")
+        tied = Session(
+            world, contact(law), TABLE_4_1, Inertial(), AT_ONCE, rate=rate, integrator="held"
+        )
     else:
         tied = Session(
             world, contact(law), SHAPED, device, rate=rate, integrator="held", force_path=AT_ONCE

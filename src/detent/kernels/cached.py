@@ -41,13 +41,25 @@ def _text(path: Path) -> str:
 
 
 @cache
+def _digest(path: Path) -> bytes:
+    return hashlib.sha256(_text(path).encode()).digest()
+
+
+@cache
+def _modules(package: Path) -> dict[str, Path]:
+    """All files of the package, by the names that they are imported by."""
+    files = package.rglob("*.py")
+    return {".".join(path.relative_to(package).with_suffix("").parts): path for path in files}
+
+
+@cache
 def _imported(path: Path, package: Path) -> tuple[Path, ...]:
     """Files of the package that a file imports by itself."""
+    known = _modules(package)
     found = []
     for where, names in _IMPORTS.findall(_text(path)):
-        base = package.joinpath(*where.split("."))
-        modules = [base, *(base / name for name in re.findall(r"\w+", names))]
-        found += [one for one in (module.with_suffix(".py") for module in modules) if one.is_file()]
+        modules = [where, *(f"{where}.{name}" for name in re.findall(r"\w+", names))]
+        found += [known[module] for module in modules if module in known]
     return tuple(found)
 
 
@@ -70,6 +82,7 @@ def compiled_sources(package: Path) -> list[Path]:
     return needed_by([path for path in files if "@kernel" in _text(path)], package)
 
 
+@cache
 def toolchain() -> str:
     """What turns sources into machine code."""
     from importlib.metadata import PackageNotFoundError, version
@@ -81,7 +94,8 @@ def toolchain() -> str:
     config: Any = numba.config  # type: ignore[attr-defined]
     # debug information turns the checks on, too, where they are not turned off by name
     checks = f"bounds {config.BOUNDSCHECK} debug {config.DEBUGINFO_DEFAULT}"
-    return f"{numba.__version__} {llvm.get_host_cpu_name()} {checks} {physics}"
+    processor = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    return f"{numba.__version__} {processor} {checks} {physics}"
 
 
 def key_of(sources: list[Path], package: Path) -> str:
@@ -89,7 +103,7 @@ def key_of(sources: list[Path], package: Path) -> str:
     digest = hashlib.sha256(toolchain().encode())
     for path in sources:
         name = path.relative_to(package) if path.is_relative_to(package) else path
-        digest.update(f"{name.as_posix()}\0{_text(path)}\0".encode())
+        digest.update(f"{name.as_posix()}\0".encode() + _digest(path))
     return digest.hexdigest()[:16]
 
 
@@ -100,7 +114,8 @@ def compiled_cache() -> Path:
 
 
 @cache
-def _folder(file: Path) -> str:
+def folder_of(file: Path) -> str:
+    """Where the machine code of a file's kernels is kept."""
     return str(cache_home() / "compiled" / key_of(needed_by([file], PACKAGE), PACKAGE))
 
 
@@ -111,7 +126,7 @@ class _Locator(_CacheLocator):  # type: ignore[misc]  # Numba has no types
         self._file, self._line = Path(file), line
 
     def get_cache_path(self) -> str:
-        return _folder(self._file)
+        return folder_of(self._file)
 
     def get_source_stamp(self) -> str:
         return ""  # the path says it all

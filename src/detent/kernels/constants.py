@@ -56,6 +56,7 @@ QL_STEPS = 30  # per eigenvalue of a small matrix; two are usual
 # What a contact remembers while it lasts: two numbers of its own, friction's against
 # sliding and turning, its wall's.
 MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION = 0, 1, 2
+UNKNOWN, CUT_SHORT, KNOWN = 0.0, 1.0, 2.0  # of MEMORY_STRUCK of a plastic wall
 MEMORY_GRIP = MEMORY_FRICTION + FRICTION_MEMORY
 MEMORY_TURNING = MEMORY_GRIP + GRIP_MEMORY
 MEMORY_WALL = MEMORY_TURNING + TURNING_MEMORY

@@ -136,7 +136,8 @@ class Array:
 
     def words(self, value: np.ndarray) -> tuple[int, ...]:
         """What the table holds of it."""
-        return (value.ctypes.data, *value.shape, *value.strides)
+        place: int = value.__array_interface__["data"][0]
+        return (place, *value.shape, *value.strides)
 
 
 def _made_of_elements(dtype: np.dtype) -> bool:

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numba
 
-from detent.kernels.cached import ByContent
+from detent.kernels.cached import folder_of
+from detent.kernels.dispatch import Kernel
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,13 +25,11 @@ def kernel(function: F) -> F:
     ``fastmath`` would let the compiler assume that NaN does not happen, and the
     finite check of the force path would be optimised away.
     """
-    compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    if JIT_ENABLED:
-        compiled._cache = ByContent(function)
+    compiled: Any = Kernel(function) if JIT_ENABLED else function
     KERNELS.append(compiled)
     return compiled  # type: ignore[no-any-return]
 
 
 def cache_of(function: Any) -> Path:
     """The folder in which the machine code of a kernel is kept."""
-    return Path(function._cache.cache_path)
+    return Path(folder_of(Path(function.py_func.__code__.co_filename)))

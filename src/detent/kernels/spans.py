@@ -57,6 +57,17 @@ def take_spans(spans: Indices, count: int, x: Floats, out: Floats) -> None:
 
 
 @kernel
+def gather_spans(spans: Indices, count: int, x: Floats, factor: float, out: Floats) -> None:
+    """out += factor · what `take_spans` takes; ``out`` is over spans."""
+    column = 0
+    for b in range(count):
+        shift = spans[b, 0] - column
+        for c in range(column, column + spans[b, 1]):
+            out[c] += factor * x[c + shift]
+        column += spans[b, 1]
+
+
+@kernel
 def put_spans(spans: Indices, count: int, x: Floats, out: Floats) -> None:
     """The reverse: into a vector over all dofs, which keeps what lies outside."""
     column = 0
@@ -85,12 +96,7 @@ def project_spans(inertia: Inertia, spans: Indices, count: int, x: Floats) -> fl
     taken = 0.0
     for i in range(inertia.closed[0]):
         s = spans_dot(spans, count, x, inertia.Q[i])
-        column = 0
-        for b in range(count):
-            shift = spans[b, 0] - column
-            for c in range(column, column + spans[b, 1]):
-                x[c] -= s * inertia.Q[i, c + shift]
-            column += spans[b, 1]
+        gather_spans(spans, count, inertia.Q[i], -s, x)
         taken += s * s
     return taken
 

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -24,19 +23,20 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from detent.errors import StageError, StructError
+from detent.kernels.dispatch import CHECKED  # then only Numba's wrapper of a stage tells
 from detent.kernels.jit import JIT_ENABLED
+from detent.kernels.machine_code import find_code, kept_at
 from detent.kernels.struct import Struct, StructType
 
 IDLE = 0  # the address of no stage: `call_stage` passes it over
-
-#: with its indices checked a stage may raise, and only Numba's wrapper of it tells
-CHECKED = bool(numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
 
 _PLAIN: dict[int, Callable[..., None]] = {}
 _STRUCTS: WeakValueDictionary[int, Struct] = WeakValueDictionary()  # by address, without a compiler
 _TAKES: dict[int, set[StructType]] = {}  # what the stage at an address was compiled for
 _WRAPPED: dict[int, int] = {}  # the same stage, as C calls it
 _FOUND: dict[tuple[Any, StructType], int] = {}  # what was compiled or loaded in this process
+
+_ENTRIES: dict[tuple[Any, tuple[Any, ...]], Callable[..., int]] = {}  # that Python calls
 
 
 def stage_address(function: Any, struct: Struct) -> int:
@@ -53,15 +53,9 @@ def stage_address(function: Any, struct: Struct) -> int:
 
 
 def _compiled(function: Any, kind: StructType) -> int:
-    function.compile((kind,))
-    compiled = function.overloads[(kind,)]
-    library, names = compiled.library, compiled.fndesc
-    wrapped = int(library.get_pointer_to_function(names.llvm_cfunc_wrapper_name))
-    if CHECKED:
-        _WRAPPED[wrapped] = wrapped
-        return wrapped
-    address = int(library.get_pointer_to_function(names.llvm_func_name))
-    _WRAPPED[address] = wrapped
+    code = find_code(function, (kind,))
+    address = code.wrapped if CHECKED else code.native
+    _WRAPPED[address] = code.wrapped
     return address
 
 
@@ -90,6 +84,11 @@ def put_stage(table: np.ndarray, place: int, function: Any, struct: Struct, take
 def is_ready(function: Any, struct: Struct) -> bool:
     """Whether this process has that stage already."""
     return not JIT_ENABLED or (function, struct.numba_type) in _FOUND
+
+
+def is_kept(function: Any, struct: Struct) -> bool:
+    """Whether that stage can be had without compiling it."""
+    return is_ready(function, struct) or kept_at(function, (struct.numba_type,)).exists()
 
 
 @intrinsic
@@ -134,6 +133,22 @@ def run_stage(address: int, struct: Struct) -> None:
         ctypes.CFUNCTYPE(None, ctypes.c_int64)(_WRAPPED[int(address)])(struct.address)
     else:
         _call_plain(address, struct)
+
+
+def run_entry(function: Any, struct: Struct, *numbers: int) -> int:
+    """Call a kernel that takes a struct and integers and returns one, as `run_stage` does a stage.
+
+    From Python alone; Numba's own way would first load all that it takes to compile something.
+    """
+    if not JIT_ENABLED:
+        return int(function(struct, *numbers))
+    kinds = (struct.numba_type, *(types.int64 for _ in numbers))
+    entry = _ENTRIES.get((function, kinds))
+    if entry is None:
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * len(kinds))
+        entry = prototype(find_code(function, kinds).wrapped)
+        _ENTRIES[function, kinds] = entry
+    return int(entry(struct.address, *map(int, numbers)))
 
 
 call_stage = _call if JIT_ENABLED else _call_plain

@@ -20,7 +20,6 @@ from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import NativeValue, lower_getattr_generic, typeof_impl, unbox
-from numba.np.arrayobj import make_array, populate_array
 
 from detent.errors import StructError
 from detent.kernels.fields import Array, Nested, Rule, rules_of, told
@@ -83,6 +82,8 @@ def _read_field(context: Any, builder: Any, typ: StructType, value: Any, attr: s
         return builder.bitcast(first, ir.DoubleType())
     if not isinstance(kind, types.Array):
         return first
+    from numba.np.arrayobj import make_array, populate_array  # slow to import, and to compile only
+
     array = make_array(kind)(context, builder)
     item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     populate_array(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import mujoco
@@ -30,7 +31,7 @@ class Block:
     def array(self, shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
         """The next array of the block, aligned to a cache line."""
         kind = np.dtype(dtype)
-        count = int(np.prod(shape))
+        count = shape if isinstance(shape, int) else math.prod(shape)
         start = -(-self._used // 64) * 64
         end = start + count * kind.itemsize
         if end > self._memory.size:
@@ -78,7 +79,7 @@ def _motion(block: Block, model: mujoco.MjModel, loads: int, closures: int) -> M
         turn=a(11), spun=a(3), jac=a((6, nv)),
         jac_white=a((6, nv)), jac_rate=a((6, nv)),
         twist=a(6), mobility=a((6, 6)), link=a((6, 6)), inside=a((2, 6, 6)),
-        mapping=mapping_work(), rank=a(2, whole), error=a((2, 6)),
+        mapping=mapping_work(), rank=a(2, whole), tied=a(6), slack=a(6), error=a((2, 6)),
         reaction=a(nv), bias=a(6), on_tool=a(6), on_device=a(6), pushed=a(6), mapped=a(6),
         part=a(6), other=a(6), point=a(3), start=a(7),
     )  # fmt: skip
@@ -116,6 +117,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
         next_pair=a((cap, 2), whole), tree_gain=a((model.ntree, 2)), group_load=a(model.ntree),
         turning_load=a(model.ntree), braked=a(nv),
         group_state=a(model.ntree, whole), trust=a(1), spreading=a(1, whole),
+        yields=a(1, whole), yielded=a(3),
         constrained=a(1, whole), group_restitution=a(model.ntree), touched=a(model.ntree, whole),
         loosened=a(2),
     )  # fmt: skip

@@ -30,6 +30,11 @@ ROW = np.dtype(
         ("depth", "f8"),  # [m] deepest penetration of the tool's group
         ("tool_energy", "f8"),  # [J] kinetic, of the tool's tree
         ("device_energy", "f8"),  # [J] kinetic
+        ("yielded", "f8"),  # [m] how far a plastic wall of the tool's group is from its surface
+        (
+            "taken_energy",
+            "f8",
+        ),  # [J] that those walls took from it since it touches, less what they gave
         ("impact_energy", "f8"),  # [J] change of kinetic energy by this tick's impulses
         ("update", "i8"),  # number of the newest update of a local model
         ("local", "i8"),  # constraints in it

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from detent.devices.adapters import Adapter
 from detent.errors import StageError
-from detent.kernels.jit import cache_of
 from detent.kernels.mechanics import Mechanics
-from detent.kernels.stages import IDLE, is_ready, put_stage, stage_address
+from detent.kernels.stages import IDLE, is_kept, put_stage
 from detent.kernels.struct import Struct
 from detent.servo import places
 from detent.servo.hand.ring import ring
@@ -49,33 +47,16 @@ def fitted(servo: Any, adapter: Adapter) -> list[Fitted]:
     return [Fitted(stage, parts[stage.takes]) for stage in chosen.values()]
 
 
-def _mark(one: Fitted) -> Path:
-    kind = one.struct.numba_type.name
-    return cache_of(one.stage.function) / f"{one.stage.function.__name__}-{kind}.stage"
-
-
 def missing(stages: list[Fitted]) -> list[Fitted]:
     """Those that are not in the cache yet, the slowest first."""
     order = {name: i for i, name in enumerate(SLOWEST)}
-    absent = (one for one in stages if not is_ready(one.stage.function, one.struct))
-    found = [one for one in absent if not _mark(one).exists()]
+    found = [one for one in stages if not is_kept(one.stage.function, one.struct)]
     return sorted(found, key=lambda one: order.get(one.stage.function.__name__, len(order)))
-
-
-def compile_stage(one: Fitted) -> None:
-    """Compile a stage, or load it from the cache; leaves a mark that it is there."""
-    if is_ready(one.stage.function, one.struct):
-        return
-    stage_address(one.stage.function, one.struct)
-    mark = _mark(one)
-    mark.parent.mkdir(parents=True, exist_ok=True)
-    mark.touch()
 
 
 def fill_table(servo: Any, stages: list[Fitted]) -> None:
     """Put the stages in their places; all others stay idle. No step of a tick may be missing."""
     for stage, struct in stages:
-        compile_stage(Fitted(stage, struct))
         device = stage.place in (places.READ, places.WRITE)
         takes = type(struct) if device else taken_at(type(servo), stage.place)
         put_stage(servo.stages, stage.place, stage.function, struct, takes)

@@ -24,6 +24,8 @@ ENERGY_STEP = 0.05  # [-] by which velocities of a loop are scaled in a tick at 
 VANISHING = 0.05  # [-] a closure's row this much shorter than the longest is corrected by half
 COME_BACK = 0.05, 0.5  # [m/s, rad/s] at which what starts inside another, or beyond a limit, does
 BACK_WITHIN = 0.8  # [s] at most
+WALL_BACK = 0.06  # [m/s] at which a plastic wall returns to its surface at most
+GIVEN_BACK = 0.03  # [-] of the energy taken has a tool that moves with it; a spring triples that
 LAG = 0.03  # [s] of that way: a limit follows 0.02 behind, what is further behind is held back
 STARTS_INSIDE = 0.02, 0.02  # [m, rad] deeper than a soft contact rests: it is brought back so
 
@@ -34,7 +36,6 @@ GIMBAL_SWEEPS = 3  # slowing one hinge may hasten its neighbour
 LEAST_MOBILITY = 0.01  # of the largest: constrained directions get a finite inertia by it
 STOPPING = 4.0  # steps within which friction may stop a joint, with its descendants free
 HELD_SWEEPS = 8  # over contacts that stick, which begin with the forces of the last tick
-ON_THE_EDGE = 1e-6  # [-] of the squared cone: what is as near to it slides
 BACK_TO_BOND = 0.1  # [-] of the strain of what sticks, that is taken back in a step
 STICK_TURN = 1e-4  # [rad] by which a contact that resists turning gives before it slips
 SLOW_TURN = 1e-3  # [rad/s] at which it holds again

@@ -9,18 +9,22 @@ import numpy as np
 from detent.checks import not_negative, positive
 from detent.devices.safety import Safety
 
+RAMP_IN = 0.2  # [s] in which a session begins
+
 
 @dataclass(frozen=True)
 class ForcePath:
     """The last guard before the device. What is left out is the device's own, or off.
 
-    A slew limit can be stricter than the device's, never looser.
+    A slew limit can be stricter than the device's, never looser. Without a ``ramp`` force comes
+    in within that of the device, or `RAMP_IN`: at the start what acts on the tool does, too, and
+    whenever a device is engaged again what acts on it.
     """
 
     filter_hz: float | None = None  # [Hz] cut-off of a first-order low pass
     slew_force: float | None = None  # [N/s]
     slew_torque: float | None = None  # [N·m/s]
-    ramp: float | None = None  # [s] in which force comes in when the device is engaged
+    ramp: float | None = None  # [s] in which force comes in at the start; 0 = at once
 
     def __post_init__(self) -> None:
         for name in ("filter_hz", "slew_force", "slew_torque"):
@@ -38,7 +42,14 @@ class ForcePath:
         asked = (self.slew_force, self.slew_torque)
         slews = zip(asked, safety.slew, strict=True)
         p["slew"] = [own * step if one is None else min(one, own) * step for one, own in slews]
-        ramp = safety.ramp if self.ramp is None else self.ramp
+        ramp = (safety.ramp or RAMP_IN) if self.ramp is None else self.ramp
+        if p["leads"][0] != 0:  # a display is told where to go, also at the start
+            ramp = safety.ramp if self.ramp is None else self.ramp
         p["ramp"] = min(1.0, step / ramp) if ramp > 0.0 else 1.0
+        p["fade"] = 1.0 if p["leads"][0] != 0 else p["ramp"]
         heats = min(safety.continuous) < 1.0
         p["heat_blend"] = 1.0 - np.exp(-step / safety.heating) if heats else 0.0
+
+
+#: nothing is ramped in: the documents' experiments
+AT_ONCE = ForcePath(ramp=0.0)

@@ -57,6 +57,7 @@ PARAMETERS = np.dtype(
         ("shaping_bias", "i8"),  # with J̇q̇ − J D⁻¹B (errata E10)
         ("topology_k", "f8"),  # [1/s²] k_tc, of the penalty on topological constraints (M20)
         ("topology_b", "f8"),  # [1/s] b_tc
+        ("topology_ease", "f8"),  # [1/tick] by which a constraint comes or goes, 1 = at once
         ("topology_literal", "i8"),  # euclidean directions (errata B2, TH 5.23)
         ("singular", "f8", 2),  # [-] where a direction becomes constrained, and free again
         ("closure_alpha", "f8"),  # [1/s] Baumgarte's frequency of the closures of loops
@@ -74,6 +75,7 @@ PARAMETERS = np.dtype(
         ("strategy", "i8"),  # what the simulation does about the device's limits (M8)
         ("collisions_only", "i8"),  # literal TH 4.5.2: only impulses are limited (errata E9)
         ("rezero", "i8"),  # the other remedy of errata E9
+        ("plastic", "i8"),  # walls yield where the device's limits bind, and come back slowly
         ("limit", "f8", 6),  # [N, N·m] of the environment's wrench at the device, inf = none
         ("frozen", "i8"),  # [ticks] for which inertia and constraint directions are kept; 0 = exact
         ("local_moving", "i8"),  # constraints move between updates (M25)
@@ -99,6 +101,7 @@ PARAMETERS = np.dtype(
         ("continuous", "f8", 2),  # [-] share of the caps that can be held for ever
         ("heat_blend", "f8"),  # [-] of the thermal time constant
         ("ramp", "f8"),  # [1/tick] of the ramp-in when the device is engaged, 1 = at once
+        ("fade", "f8"),  # [1/tick] of the ramp-in of what acts on the tool, 1 = at once
         ("reach", "f8"),  # [m] of the device from its start, 0 = off
         ("speed", "f8", 2),  # [m/s, rad/s] beyond which it gets no force, 0 = off
         ("silence", "i8"),  # [ticks] without a reading after which it is lost, 0 = off

@@ -7,12 +7,12 @@ none, it is `idle`.
 from __future__ import annotations
 
 # What a tick calls, in this order (design: "The tick").
-READ, MERGE, SENSE, APPROACH, REACT, SMOOTH, REACH, LIMIT, RING = range(9)
-COMMAND, PASSIVE, GUARD, RECORD, WRITE, MOVE, TALLY, REPORT = range(9, 17)
+READ, MERGE, SENSE, APPROACH, REACT, SMOOTH, REACH, LIMIT, FADE, YIELD, RING = range(11)
+COMMAND, PASSIVE, GUARD, RECORD, WRITE, MOVE, TALLY, REPORT = range(11, 19)
 
 # What those call within themselves.
-CLOSE, LEAD, WEIGH, RUB, TURN, COLLIDE, PROJECT, STEP = range(17, 25)  # of a world
-SETTLE, ACT, ADVANCE = range(25, 28)  # of a mechanism
+CLOSE, LEAD, WEIGH, RUB, TURN, COLLIDE, PROJECT, STEP = range(19, 27)  # of a world
+SETTLE, ACT, ADVANCE = range(27, 30)  # of a mechanism
 
-TICK = 28  # what the loop calls
-PLACES = 29
+TICK = 30  # what the loop calls
+PLACES = 31

@@ -113,6 +113,7 @@ def record_contacts(rows: Rows, tool_tree: int, touch: float, row: np.ndarray) -
     row["bounded"][0] = rows.bounded[0]
     row["depth"][0] = depth
     row["impact_energy"][0] = rows.impact[0]
+    row["yielded"][0], row["taken_energy"][0] = rows.yielded[0], rows.yielded[1]
 
 
 @kernel

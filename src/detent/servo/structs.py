@@ -201,6 +201,10 @@ class Rows(Struct):
     group_state: np.ndarray  # (ntree,) of the group whose root is this tree
     trust: np.ndarray  # (1,) [-] how much of contact forces is rendered
     spreading: np.ndarray  # (1,) 1 = the tool's last impulse was cut short and goes on
+    yields: np.ndarray  # (1,) 1 = walls yield for a while, whatever the parameters say
+    yielded: (
+        np.ndarray
+    )  # (3,) [m, J, m/s] farthest plastic wall; energy taken; speed of coming back
     constrained: np.ndarray  # (1,) 1 = a god object was held back by a contact
     group_restitution: np.ndarray  # (ntree,)
     touched: np.ndarray  # (ntree,) 1 = the tree touched something in the last tick
@@ -237,6 +241,8 @@ class Motion(Struct):
     inside: np.ndarray  # (2, 6, 6) Λ_h⁻¹ and M_hl within the device's subspace, packed
     mapping: MappingWork
     rank: np.ndarray  # (2,) of Λ_h⁻¹ there; topological constraints
+    tied: np.ndarray  # (6,) [-] how far each of the least free directions counts as constrained
+    slack: np.ndarray  # (6,) by how much the device was ahead when constraints came, as far as left
     error: np.ndarray  # (2, 6) pose and twist of the device minus those of the tool
     reaction: np.ndarray  # (nv,) torques of the topological penalty on the linkage
     bias: np.ndarray  # (6,) J̇_h q̇ − J_h D⁻¹ B
@@ -251,10 +257,7 @@ class Motion(Struct):
 
 
 class Device(Struct):
-    """The device as the tick reckons with it, and the wrench on its way to it.
-
-    What it says and what it is told is in the port.
-    """
+    """The device as the tick reckons with it, and the wrench on its way to the port."""
 
     mass: np.ndarray  # (6, 6)
     mobility: np.ndarray  # (6, 6) M⁻¹ in the subspace, zero outside

@@ -20,11 +20,13 @@ from detent.servo.contact.react import react
 from detent.servo.contact.rigid import project_rigid, project_rubbing, step_rigid
 from detent.servo.contact.rub import rub
 from detent.servo.contact.turn import turn
+from detent.servo.contact.walls_back import yield_and_return
 from detent.servo.guard import guard, guard_mechanism
 from detent.servo.hand.approach import approach
 from detent.servo.hand.command import command_wrench
+from detent.servo.hand.fade import fade_in
 from detent.servo.hand.lead import command_motion, lead_device
-from detent.servo.hand.limit import limit
+from detent.servo.hand.limit import limit, limit_plastic
 from detent.servo.hand.reach import reach
 from detent.servo.hand.ring import ring
 from detent.servo.hand.shape import shape
@@ -105,6 +107,14 @@ def _limits(servo: Servo) -> bool:
     return bool(servo.parameters["strategy"][0] >= SCALE)
 
 
+def _fades(servo: Servo) -> bool:
+    return bool(servo.parameters["fade"][0] < 1.0)
+
+
+def _yields(servo: Servo) -> bool:
+    return _fades(servo) or bool(servo.parameters["plastic"][0])
+
+
 def _tallies(servo: Servo) -> bool:
     watched = bool(servo.parameters["passivity"][0])
     return watched and (_local(servo) or bool(servo.scene.features[ACTUATORS]))
@@ -148,7 +158,10 @@ WORLD = (
     Stage(places.STEP, step_rigid, Servo, _rigid),
     Stage(places.SMOOTH, smooth, Servo, _local),
     Stage(places.REACH, reach, Servo, always),
+    Stage(places.LIMIT, limit_plastic, Servo, _where("plastic")),
     Stage(places.LIMIT, limit, Servo, _limits),
+    Stage(places.FADE, fade_in, Servo, _fades),
+    Stage(places.YIELD, yield_and_return, Servo, _yields),
     Stage(places.RING, ring, Servo, _where("material")),
     Stage(places.COMMAND, shape, Servo, _where("shaping")),
     Stage(places.COMMAND, command_motion, Servo, _where("leads")),

@@ -21,6 +21,8 @@ def tick(s: Servo) -> None:
     call_stage(s.stages[places.SMOOTH], s)  # 5 no update makes the force jump, TH 6.2
     call_stage(s.stages[places.REACH], s)  # 6 torques become a wrench at the hand, TH 5.2-5.12
     call_stage(s.stages[places.LIMIT], s)  # 6 what the device can render, TH 4.5.2
+    call_stage(s.stages[places.FADE], s)  # 6 what acts on the tool comes in slowly
+    call_stage(s.stages[places.YIELD], s)  # 6 walls that gave way come back
     call_stage(s.stages[places.RING], s)  # 7 impulses ring as a material does, B7
     call_stage(s.stages[places.COMMAND], s)  # 7 the coupling, TH 4.1, 5.15, S2 17-18
     call_stage(s.stages[places.PASSIVE], s)  # 8 no energy that nobody put in

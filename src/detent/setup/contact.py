@@ -8,6 +8,7 @@ from detent.errors import ParameterError
 from detent.kernels.friction import DEADBANDS, LAWS
 from detent.kernels.ringing import MATERIALS
 from detent.kernels.walls import WALLS
+from detent.servo.parameters import SCALE
 from detent.setup.constants import JOINT_LIMIT_FREQUENCY, SAMPLES_PER_PERIOD
 from detent.world.contact import METHODS, MODES, SELF_COLLISIONS, Contact
 
@@ -45,6 +46,7 @@ def fill_contact(p: np.ndarray, contact: Contact) -> None:
     p["clamp"] = contact.clamp
     p["collisions_only"] = contact.limit == "collision_only"
     p["rezero"] = contact.limit == "rezero"
+    p["plastic"] = contact.limit == "plastic" and p["strategy"] >= SCALE
     p["stiffness"], p["damping"] = contact.gains
     p["resultant"] = contact.resultant
     p["restitution"] = contact.restitution

@@ -6,7 +6,7 @@ import numpy as np
 
 from detent.coupling.base import Coupling
 from detent.coupling.gains import block_inertia, six
-from detent.coupling.linkage import SINGULAR, SOFT, STIFF
+from detent.coupling.linkage import EASED, SINGULAR, SOFT, STIFF, Topology
 from detent.servo.structs import Device
 from detent.servo.world.start import ToolStart, inertia_from, inverse_within
 from detent.setup.bounds import bound, unbounded_from
@@ -46,8 +46,7 @@ def fill_coupling(
 ) -> None:
     """The coupling's gains, bounded by what the step can hold; a bound that acts is noted."""
     coupling.channels.fill(p)
-    enter = SINGULAR if coupling.topology is None else coupling.topology.singular
-    p["singular"] = enter, 2.0 * enter
+    fill_band(p, coupling.topology)
     mobility = device.mobility.copy()  # of the two against each other
     if coupling.channels.tool != "god-object":  # which has no inertia
         mobility += start.mobility * np.outer(device.mask, device.mask)
@@ -77,6 +76,17 @@ def fill_coupling(
     fastest = float(np.linalg.eigvalsh(mobility[:3, :3]).max())
     room = COUPLING_DAMPING / (step * fastest) - b[:3].max() if fastest > 0.0 else 0.0
     p["adaptive_most"] = max(room, 0.0)
+
+
+def fill_band(p: np.ndarray, topology: Topology | None) -> None:
+    """Where a direction becomes constrained, and free again; in how many ticks it does."""
+    step, ease = float(p["step"][0]), 0.0
+    enter = SINGULAR if topology is None else topology.singular
+    if topology is not None and topology.n_tc != "euclidean":
+        ease = topology.ease
+    eased = ease > step
+    p["topology_ease"] = step / ease if eased else 1.0
+    p["singular"] = enter, min((EASED if eased else 2.0) * enter, 0.9)
 
 
 def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:

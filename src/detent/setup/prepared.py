@@ -22,13 +22,12 @@ from detent.servo.faults import DEVICE_LOST, FAULTS, NO_FAULT
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Settings
 from detent.servo.loop.loop import run_lockstep
-from detent.servo.parameters import FULL
 from detent.servo.structs import FAULT
 from detent.servo.world.start import ToolStart
 from detent.setup.combinations import suited
 from detent.setup.contact import fill_contact
 from detent.setup.coupling import fill_coupling
-from detent.setup.device import fill_limits
+from detent.setup.device import fill_limits, ignore_limits
 from detent.setup.hand import fill_hand
 from detent.setup.notes import run_notes
 from detent.setup.passivity import check_change, fill_passivity
@@ -70,10 +69,10 @@ class Prepared:
                 raise ParameterError("contact", contact, "a Contact")
             contact = settled(contact, now.contact.gains, now.contact.rubbing)
             settings = settings._replace(contact=contact)
-            fill_contact(out, suited(contact, now.coupling))
             fill_limits(out, contact, self.device)
+            fill_contact(out, suited(contact, now.coupling))
             if now.coupling.channels.leads:
-                out["strategy"] = FULL
+                ignore_limits(out)
         elif settings.contact is not None:
             raise ParameterError("contact", settings.contact, "left out with a Mechanism")
         kind = type(now.coupling)
@@ -91,6 +90,11 @@ class Prepared:
         fill_hand(out, settings.hand)
         self._offered = settings, notes
         return out
+
+    @property
+    def real(self) -> bool:
+        """Whether there is a device outside of this process."""
+        return self.adapter.begin is not None
 
     def accept(self) -> None:
         """What was last offered is in force."""

@@ -20,6 +20,7 @@ from detent.local.pace import Pace
 from detent.mechanism import Mechanism
 from detent.mechanism.library import MECHANISMS, builtin
 from detent.servo.force_path import ForcePath
+from detent.servo.watching import Passivity
 from detent.world.baumgarte import Baumgarte
 from detent.world.contact import Contact
 from detent.world.world import World
@@ -38,10 +39,11 @@ CLASSES: dict[str, dict[str, type]] = {
         kind.__name__: kind
         for kind in (
             *(devices.Inertial, devices.Desktop, devices.AdmittanceDisplay),
-            *(LightDisplay, Preset),
+            *(LightDisplay, Preset, devices.Pantograph),
         )
     },
     "force_path": {"ForcePath": ForcePath},
+    "passivity": {"Passivity": Passivity},
     "baumgarte": {"Baumgarte": Baumgarte},
     "local": {"LocalModel": LocalModel},
     "pace": {"Pace": Pace},

@@ -36,6 +36,8 @@ def sunk(servo: Servo, model: mujoco.MjModel, rate: float) -> list[str]:
 def heavy_tool(world: World, device: Device) -> list[str]:
     """A tool whose weight leaves little of what the device can render for contacts."""
     cap = float(np.min(np.asarray(device.cap(), float)[:3]))
+    if not np.isfinite(cap):
+        return []
     weight = weights(world.model, world.qpos).get(frozenset(world.trees))
     if weight is None or not weight.force > _SHARE * cap:
         return []

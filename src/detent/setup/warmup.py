@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 
-from detent.servo.compile import Fitted, compile_stage, fill_table, missing
+from detent.kernels.stages import stage_address
+from detent.servo.compile import Fitted, fill_table, missing
 from detent.setup.examples import all_stages
 from detent.setup.prepared import Prepared
 from detent.setup.progress import reporting, said, telling, told
@@ -43,7 +44,7 @@ def compile_unclaimed(stages: Iterable[Fitted], folder: Path) -> None:
     """Compile those that nobody who works in this folder has claimed."""
     for one in stages:
         if _claim(folder, _job(one)):
-            compile_stage(one)
+            stage_address(one.stage.function, one.struct)
 
 
 def help_compiling(folder: str, *jobs: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import mujoco
 import numpy as np
-from numba import cfunc, types
+from numba import types
 
 from detent.errors import PlatformError
 from detent.kernels.jit import JIT_ENABLED
@@ -150,16 +150,14 @@ def update_sleep(model: mujoco.MjModel, data: mujoco.MjData) -> None:
     _LIB["mj_updateSleep"](ctypes.c_void_p(model._address), ctypes.c_void_p(data._address))
 
 
-def _silence_warnings() -> Any:
-    """Warnings would write a log file from the tick; `Session` reads their counters instead."""
-    quiet = cfunc(types.void(types.intp), cache=False)(_ignore) if JIT_ENABLED else None
-    if quiet is not None:
-        ctypes.c_void_p.in_dll(_LIB, "mju_user_warning").value = quiet.address
-    return quiet
+def _silence_warnings() -> None:
+    """Warnings would write a log file from the tick; `Session` reads their counters instead.
+
+    MuJoCo hands a warning's text to whatever C function it is given, and uses no result: one that
+    takes nothing and only returns a number does nothing with it.
+    """
+    nothing = ctypes.cast(_LIB.mj_version, ctypes.c_void_p).value
+    ctypes.c_void_p.in_dll(_LIB, "mju_user_warning").value = nothing
 
 
-def _ignore(message: int) -> None:
-    pass
-
-
-_QUIET = _silence_warnings()  # kept: MuJoCo holds its address
+_silence_warnings()

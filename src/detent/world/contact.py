@@ -15,7 +15,7 @@ MODES = ("impulse", "penalty", "rigid")
 METHODS = ("complementarity", "equality")
 SELF_COLLISIONS = ("relative", "split")
 STRATEGIES = ("full", "saturate", "scale", "spread")
-LIMITS = ("total", "collision_only", "rezero")
+LIMITS = ("plastic", "total", "collision_only", "rezero")
 RIGID_LAWS = ("reset-integrator", "none")
 
 
@@ -42,9 +42,12 @@ class Contact:
     Where the device has limits, ``strategy`` says what becomes of a contact response that is
     too strong for it: ``"full"`` ignores the limits, ``"saturate"`` cuts at the device only,
     ``"scale"`` cuts in the simulation too, ``"spread"`` also goes on with the collision until
-    nothing had to be cut. ``limit="collision_only"`` limits impulses but not penalty forces,
-    as TH 4.5.2 does; that can give energy back that nobody put in (errata E9).
-    ``"rezero"`` is the other remedy: the penalty spring starts unloaded where a collision ends.
+    nothing had to be cut. By default (``limit="plastic"``) contacts come first, weight gets what
+    is left, and a wall gives way where its force was cut: it returns at most a tenth of the
+    energy, and comes back to its surface (`servo.contact.plastic`). ``"total"`` limits all forces
+    and keeps the spring loaded. ``"collision_only"`` limits impulses but not penalty forces, as
+    TH 4.5.2 does; that can give energy back that nobody put in (errata E9). ``"rezero"``: the
+    penalty spring starts unloaded where a collision ends, and stays there.
 
     ``material`` is how a collision feels: None, an impulse within one step (TH 4.45), or the
     same momentum as the decaying vibration of a tapped ``"rubber"``, ``"wood"`` or ``"metal"``
@@ -62,7 +65,7 @@ class Contact:
     friction: Friction | None = None  # None: what the world says
     wall: Wall = PLAIN_WALL  # normal force at rest
     strategy: str = "spread"  # where the device has limits (TH 4.5.2)
-    limit: str = "total"  # what of the contact response is limited
+    limit: str = "plastic"  # what of the contact response is limited
     material: str | None = None  # how collisions feel at the device
 
     def __post_init__(self) -> None:
@@ -120,7 +123,7 @@ def check_collisions(contact: Contact) -> None:
     """Refuse what only collisions know, where there are none apart from rest."""
     where = f'with {contact.mode} contact: only mode="impulse" tells collisions from rest'
     if contact.limit == "rezero":
-        raise ParameterError("limit", contact.limit, f"total or collision_only {where}")
+        raise ParameterError("limit", contact.limit, f"plastic, total or collision_only {where}")
     if contact.self_collision == "split":
         raise ParameterError("self_collision", contact.self_collision, f"relative {where}")
 

@@ -10,6 +10,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from detent.kernels.jit import JIT_ENABLED
+from detent.kernels.machine_code import find_code
 
 
 @intrinsic
@@ -50,7 +51,4 @@ def callback_address(function: Any, struct: Any) -> tuple[int, Any]:
         kind = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)
         plain = kind(lambda _: function(struct))
         return address_of(plain), plain
-    function.compile((struct.numba_type,))
-    compiled = function.overloads[(struct.numba_type,)]
-    name = compiled.fndesc.llvm_cfunc_wrapper_name
-    return int(compiled.library.get_pointer_to_function(name)), compiled
+    return find_code(function, (struct.numba_type,)).wrapped, struct

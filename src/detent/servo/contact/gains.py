@@ -59,12 +59,18 @@ def is_pair(rows: Rows, r: int) -> bool:
 
 
 @kernel
+def tree_at(sc: Scene, rows: Rows, r: int, part: int) -> int:
+    """The first tree of a part of row r's span, which stands for all of it; -1 if there is none."""
+    return sc.dof_tree[rows.span[r, part, 0]] if rows.span[r, part, 1] > 0 else -1
+
+
+@kernel
 def sum_traces(sc: Scene, rows: Rows, step: float) -> bool:
     r"""G_ii of all touching rows, the traces of G K and G B of each span; whether any is large.
 
     Every :math:`\kappa_i` is at most what the spans of row i have: usually that is enough to know.
     """
-    gain, traces, span, spans = rows.gain, rows.tree_gain, rows.span, 1.0
+    gain, traces, spans = rows.gain, rows.tree_gain, 1.0
     for t in range(traces.shape[0]):
         traces[t, 0], traces[t, 1], rows.tree_row[t] = 0.0, 0.0, NO_ROW
     for r in range(rows.count[0]):
@@ -75,8 +81,8 @@ def sum_traces(sc: Scene, rows: Rows, step: float) -> bool:
         if is_pair(rows, r):
             spans = 2.0
         for part in range(2):
-            if span[r, part, 1] > 0:
-                t = sc.dof_tree[span[r, part, 0]]  # the first tree of a span stands for it
+            t = tree_at(sc, rows, r, part)
+            if t >= 0:
                 traces[t, 0] += rows.stiffness[r] * mobility
                 traces[t, 1] += rows.damping[r] * mobility
     for t in range(traces.shape[0]):
@@ -91,8 +97,8 @@ def may_exceed(sc: Scene, rows: Rows, r: int, step: float) -> tuple[bool, bool]:
     """Whether the traces of what row r moves are more than a step can hold: of K, and of B."""
     stiffest, most_damped = 0.0, 0.0
     for part in range(2):
-        if rows.span[r, part, 1] > 0:
-            t = sc.dof_tree[rows.span[r, part, 0]]
+        t = tree_at(sc, rows, r, part)
+        if t >= 0:
             stiffest += rows.tree_gain[t, 0]
             most_damped += rows.tree_gain[t, 1]
     return not stiffest * step * step <= MOST_STIFFNESS, not most_damped * step <= MOST_DAMPING
@@ -102,11 +108,8 @@ def may_exceed(sc: Scene, rows: Rows, r: int, step: float) -> tuple[bool, bool]:
 def need_load(sc: Scene, mo: Motion, rows: Rows, r: int) -> None:
     """Clear the matrices of the spans of row r, and note that they are wanted."""
     for part in range(2):
-        size = rows.span[r, part, 1]
-        if size == 0:
-            continue
-        t = sc.dof_tree[rows.span[r, part, 0]]
-        if rows.tree_row[t] == NO_ROW:
+        t, size = tree_at(sc, rows, r, part), rows.span[r, part, 1]
+        if t >= 0 and rows.tree_row[t] == NO_ROW:
             rows.tree_row[t] = WANTED
             for a in range(sc.tree_load[t], sc.tree_load[t] + size * size):
                 mo.load[0, a], mo.load[1, a] = 0.0, 0.0
@@ -116,11 +119,8 @@ def need_load(sc: Scene, mo: Motion, rows: Rows, r: int) -> None:
 def sum_load(sc: Scene, mo: Motion, rows: Rows, r: int, stiff: bool, damped: bool) -> None:
     """Row r adds to the matrices of its span; one between two is put on the lists of both."""
     for part in range(2):
-        size = rows.span[r, part, 1]
-        if size == 0:
-            continue
-        t = sc.dof_tree[rows.span[r, part, 0]]
-        if rows.tree_row[t] == NO_ROW:
+        t, size = tree_at(sc, rows, r, part), rows.span[r, part, 1]
+        if t < 0 or rows.tree_row[t] == NO_ROW:
             continue
         if is_pair(rows, r):
             rows.next_pair[r, part] = rows.tree_row[t]
@@ -138,10 +138,8 @@ def add_pairs(sc: Scene, rows: Rows, r: int) -> tuple[float, float]:
     """Σ K_j G_rj² and Σ B_j G_rj² over the rows between two spans that share one with row r."""
     kappa, beta = 0.0, 0.0
     for part in range(2):
-        if rows.span[r, part, 1] == 0:
-            continue
-        first = rows.span[r, part, 0]
-        j = rows.tree_row[sc.dof_tree[first]]
+        t, first = tree_at(sc, rows, r, part), rows.span[r, part, 0]
+        j = rows.tree_row[t] if t >= 0 else NO_ROW
         while j >= 0:
             other = 0 if rows.span[j, 0, 0] == first else 1
             twice = part == 1 and shares(rows, j, rows.span[r, 0, 0])
@@ -171,9 +169,9 @@ def weigh_row(sc: Scene, mo: Motion, rows: Rows, r: int, stiff: bool, damped: bo
     unwhiten_spans(mo.inertia, rows.span[r], 2, y)
     kappa, beta = add_pairs(sc, rows, r)
     for part in range(2):
-        size = rows.span[r, part, 1]
-        if size > 0:
-            start = sc.tree_load[sc.dof_tree[rows.span[r, part, 0]]]
+        t, size = tree_at(sc, rows, r, part), rows.span[r, part, 1]
+        if t >= 0:
+            start = sc.tree_load[t]
             if stiff:
                 kappa += quadratic_form(mo.load[0, start:], y[column:], size)
             if damped:

@@ -21,9 +21,10 @@ NO_ROW = -1
 
 
 @kernel
-def keeps_memory(p: np.ndarray) -> bool:
+def keeps_memory(p: np.ndarray, rows: Rows) -> bool:
     """Whether anything that was asked for needs contacts to be recognised."""
-    return p["friction"][0] != 0 or p["wall"][0] != 0 or p["rezero"][0] != 0
+    law = p["friction"][0] != 0 or p["wall"][0] != 0 or p["rezero"][0] != 0
+    return law or p["plastic"][0] != 0 or rows.yields[0] != 0
 
 
 @kernel

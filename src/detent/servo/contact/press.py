@@ -12,6 +12,7 @@ from detent.servo.contact.columns import row_product
 from detent.servo.contact.gains import bound_gains, share_gains
 from detent.servo.contact.groups import row_group
 from detent.servo.contact.identity import NO_ROW
+from detent.servo.contact.plastic import from_wall, yields
 from detent.servo.structs import COLLIDING, Motion, Rows, Scene
 
 
@@ -85,6 +86,7 @@ def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
     if p["resultant"][0] != 0:
         share_gains(rows)
     bound_gains(sc, mo, rows, p["step"][0])
+    plastic = yields(rows, p)
     for r in range(rows.count[0]):
         rows.force[r] = 0.0
         if rows.separation[r] > 0.0:
@@ -93,6 +95,8 @@ def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         s = rows.separation[r]
         if p["rezero"][0] != 0:
             s = rezeroed(rows, r, colliding)
+        elif plastic and rows.geom[r, 0] >= 0:
+            s = from_wall(rows, r, colliding, p["step"][0])
         if not colliding:
             rows.force[r] = rows.trust[0] * normal_force(rows, r, s, p)
             add_row_torque(rows, r, rows.force[r], mo.penalty)

@@ -30,7 +30,7 @@ def react(s: Servo) -> None:
         return  # contacts act where the tool follows the device
     if mode == RIGID:
         call_stage(s.stages[places.STEP], s)
-        if keeps_memory(s.parameters):
+        if keeps_memory(s.parameters, s.rows):
             remember(s.rows, math.inf)
         return
     press_resting(s.scene, s.motion, s.rows, s.parameters)
@@ -38,5 +38,5 @@ def react(s: Servo) -> None:
     call_stage(s.stages[places.TURN], s)
     if mode == IMPULSE:
         strike_colliding(s)
-    if keeps_memory(s.parameters):
+    if keeps_memory(s.parameters, s.rows):
         remember(s.rows, 0.0)

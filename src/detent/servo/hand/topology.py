@@ -6,13 +6,16 @@ import math
 
 import numpy as np
 
+from detent.kernels.inertia import add_momentum
 from detent.kernels.jit import kernel
+from detent.kernels.linalg import cholesky_solve
 from detent.kernels.loops import closure_multipliers
 from detent.kernels.mapping import map_torques
 from detent.kernels.rank import trust_mobility, weigh
-from detent.kernels.topology import constraint_directions, topology_wrench
-from detent.kernels.vectors import Triple, clear_vector, cross, inner, plus
+from detent.kernels.topology import tied_directions, topology_wrench
+from detent.kernels.vectors import Triple, clear_vector, cross, inner, largest, plus
 from detent.servo.constants import MOST_APART
+from detent.servo.hand.constants import CALM, SLACK_LEFT, TENSE, TWISTED
 from detent.servo.hand.follow import respond_to_hand
 from detent.servo.hand.point import add_hand_torque, update_free_mobility, update_mobility
 from detent.servo.structs import Closures, Device, Motion, Scene, Servo
@@ -96,21 +99,90 @@ def update_link_inertia(sc: Scene, mo: Motion) -> None:
 
 
 @kernel
+def still_tied(mo: Motion, ease: float) -> bool:
+    """Whether a constraint comes, or has not yet gone."""
+    if ease >= 1.0:
+        return False
+    return largest(mo.tied) > 0.0 or (mo.mapping.whole[0] == 0 and mo.mapping.share[0] < 1.0)
+
+
+@kernel
+def tie(mo: Motion, n: int, ahead: np.ndarray, ease: float) -> int:
+    """How many constraints there are, mo.tied; *ahead* loses mo.slack.
+
+    By what the device is ahead when a constraint comes, it has slack, and that goes slowly: its
+    force begins with none, whatever its stiffness is.
+    """
+    work, came = mo.mapping, mo.part
+    count = tied_directions(n, mo.rank[0], ease, work, mo.tied, came)
+    if ease >= 1.0:
+        return count
+    for j in range(n):
+        mo.slack[j] *= 1.0 - SLACK_LEFT * ease
+    for j in range(count):
+        if came[j] == 0.0:
+            continue
+        lacking = 0.0
+        for i in range(n):
+            work.y[i] = work.N[i, j]
+            lacking += work.N[i, j] * (ahead[i] - mo.slack[i])
+        cholesky_solve(work.L, n, work.y, work.z)
+        for i in range(n):
+            mo.slack[i] += lacking * work.z[i]
+    for i in range(n):
+        ahead[i] -= mo.slack[i]
+    return count
+
+
+@kernel
+def calm(sc: Scene, mo: Motion, de: Device) -> None:
+    r"""Damp what joints do without moving the hand, as far as they are tied and it pulls at them.
+
+    .. math:: \tau = -c w \min(1, |\Delta x|^2 / d^2) (D \dot q - J_h^T F), \qquad
+              F = J_h^{\#T} D \dot q
+
+    A stretched arm swings through its singular pose, where neither the hand nor the coupling
+    could damp it. That takes energy: F moves what is free, and no more than all. What joints hold
+    in every pose needs none of it.
+    """
+    n, apart = de.dimension[0], 0.0
+    for i in range(6):
+        apart += (de.mask[i] * mo.error[0, i] / (TENSE if i < 3 else TWISTED)) ** 2
+    rate = CALM * largest(mo.tied) * min(apart, 1.0)
+    for i in range(n):
+        mo.pushed[i] = mo.twist[de.axes[i]]
+    map_torques(n, mo.rank[0], mo.mapping, mo.pushed, mo.mapped)
+    clear_vector(mo.part)
+    for i in range(n):
+        mo.part[de.axes[i]] = rate * mo.mapped[i]
+    clear_vector(mo.scratch)
+    add_momentum(sc.M, mo.inertia, sc.qvel, mo.scratch)
+    for j in range(sc.nv):
+        if sc.in_tool[sc.dof_tree[j]] != 0:
+            mo.reaction[j] -= rate * mo.scratch[j]
+    add_hand_torque(mo, mo.part, sc.nv, mo.reaction)
+
+
+@kernel
 def hold_topology(sc: Scene, mo: Motion, de: Device, cl: Closures, p: np.ndarray) -> None:
     """The penalty that keeps the device where the linkage can follow (TH 5.23, M20)."""
     clear_vector(de.topology)
     clear_vector(mo.reaction)
-    if mo.rank[1] == 0 or (p["topology_k"][0] == 0.0 and p["topology_b"][0] == 0.0):
+    if p["topology_k"][0] == 0.0 and p["topology_b"][0] == 0.0:
+        return
+    if mo.rank[1] == 0 and not still_tied(mo, p["topology_ease"][0]):
+        clear_vector(mo.tied)
+        clear_vector(mo.slack)
         return
     n = de.dimension[0]
     ahead, faster, wrench = mo.pushed, mo.mapped, mo.other
     for i in range(n):
         ahead[i] = -mo.error[0, de.axes[i]]
         faster[i] = -mo.error[1, de.axes[i]]
-    count = constraint_directions(n, mo.rank[0], mo.mapping)
+    count = tie(mo, n, ahead, p["topology_ease"][0])
     topology_wrench(
         n, count, mo.mapping, de.packed[0], de.packed[1], ahead, faster,
-        p["topology_k"][0], p["topology_b"][0], p["topology_literal"][0], wrench,
+        p["topology_k"][0], p["topology_b"][0], p["topology_literal"][0], mo.tied, wrench,
     )  # fmt: skip
     for i in range(n):
         de.topology[de.axes[i]] = wrench[i]
@@ -118,6 +190,8 @@ def hold_topology(sc: Scene, mo: Motion, de: Device, cl: Closures, p: np.ndarray
         map_torques(n, mo.rank[0], mo.mapping, ahead, faster)
         respond_to_hand(mo, de, faster)
         react_on_linkage(sc, mo, de, cl)
+    if p["topology_ease"][0] < 1.0 and mo.mapping.lost[0] == 0:
+        calm(sc, mo, de)
 
 
 @kernel

@@ -73,7 +73,7 @@ def note_heat(sc: Scene, lo: Local, rows: Rows, r: int, step: float) -> None:
 def carry_over(sc: Scene, lo: Local, rows: Rows, p: np.ndarray, tick: int) -> None:
     """What a tick did to the constraints: forces, memories, and objects that gave way."""
     held, step = lo.held, p["step"][0]
-    remembers = keeps_memory(p)
+    remembers = keeps_memory(p, rows)
     for i in range(lo.number[0]):
         held["force"][i] = 0.0
         clear_vector(held["drag"][i])

@@ -85,7 +85,7 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
     rows.restitution[r] = own_or(held["restitution"][i], p["restitution"][0])
     rows.friction[r] = own_or(held["friction"][i], p["friction_static"][0])
     rows.turning[r, 0], rows.turning[r, 1] = 0.0, 0.0
-    if keeps_memory(p):
+    if keeps_memory(p, rows):
         copy_vector(held["memory"][i], rows.memory[r])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -16,12 +17,13 @@ from detent.errors import ParameterError, PlatformError
 from detent.hands import Hand, Impedance
 from detent.servo.compile import prepare_material
 from detent.servo.constants import KEEP_SECONDS, MOST_SPIN, SPIN_NS, VIEW_HZ
+from detent.servo.faults import NO_FAULT
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.exchange import latest, publish
 from detent.servo.loop.loop import run_live
 from detent.servo.loop.rights import Promises
 from detent.servo.loop.status import Meter, Status, open_percentile
-from detent.servo.structs import SKIPS, STARTED, STOP, TICKS
+from detent.servo.structs import FAULT, SKIPS, STOP, TICKS
 from detent.servo.watching import OFF, Passivity
 from detent.world.contact import Contact
 
@@ -71,6 +73,11 @@ class Ready(Protocol):
 
     settings: Settings  # the newest
 
+    @property
+    def real(self) -> bool:
+        """Whether there is a device outside of this process."""
+        ...
+
     def changed(self, parameters: np.ndarray, settings: Settings) -> np.ndarray:
         """The parameters of other settings; refused if they do not fit."""
         ...
@@ -103,7 +110,7 @@ class Live:
         tool_bodies: np.ndarray | None = None,
     ) -> None:
         self._servo, self._ready = servo, ready
-        self.rate = rate
+        self.rate, self.real = rate, ready.real
         self.period_ns = round(1e9 / rate)
         self._realtime, self._sink, self._cost_ns = realtime, sink, cost_ns
         self.promises = Promises()
@@ -121,7 +128,14 @@ class Live:
         self._lost = 0
         self._chunks: deque[np.ndarray] = deque()
         self._view = np.zeros(servo.views.buffers.shape[1], np.uint8)
-        self._ended = 0
+        self._pacing = threading.Lock()  # between who paces the loop and who stops it
+        self._woken = threading.Event()
+        self._over = False
+        self._slowness = 1.0  # of the servo's time; infinite: it stands still
+        self._steps = 0  # ticks to do while it stands still
+        self._spent = 0.0  # [s] of the servo's time that the clock gave it, until `_began`
+        self._stretch = 1.0  # the slowness since then
+        self._began = 0  # [ns] when the loop last began; 0 while it stands still
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -142,10 +156,33 @@ class Live:
 
     def stop(self) -> None:
         """Stop the loop and wait for the last rows."""
-        self._servo.clock.counts[STOP] = 1
+        with self._pacing:
+            self._over = True
+            self._servo.clock.counts[STOP] = 1
+        self._woken.set()
         for thread in self._threads:
             thread.join()
         self._threads.clear()
+
+    def pace(self, slowness: float, steps: int = 0) -> None:
+        """Go on so many times slower than the clock: 1 is real time, infinity stands still.
+
+        Each tick is as long as ever, in its own time. While it stands still the wrench is held;
+        *steps* ticks are done one after the other. A real device cannot be slowed.
+        """
+        if not slowness >= 1.0:
+            raise ParameterError("slowness", slowness, "at least 1")
+        if slowness > 1.0 and self.real:
+            raise ParameterError("slowness", slowness, "1 with a real device")
+        with self._pacing:
+            self._slowness, self._steps = slowness, steps
+            self._servo.clock.counts[STOP] = 1
+        self._woken.set()
+
+    @property
+    def slowness(self) -> float:
+        """How many times slower than the clock it runs."""
+        return self._slowness
 
     @property
     def running(self) -> bool:
@@ -189,7 +226,7 @@ class Live:
             new = Settings(*(old if value is None else value for value, old in pairs))  # type: ignore[arg-type]
             self._send(self._ready.changed(self.parameters, new))
             self._ready.accept()
-            if new[:3] != old_settings[:3]:
+            if new._replace(hand=None) != old_settings._replace(hand=None):
                 self.changed.append(float(self._servo.clock.counts[TICKS]) / self.rate)
             if isinstance(hand, Impedance) and hand.target is not None:
                 self.pull(hand.target, hand.target_quaternion)
@@ -257,14 +294,14 @@ class Live:
     def status(self) -> Status:
         """Counts and percentiles since the start."""
         ck = self._servo.clock
-        now = self._ended or time.monotonic_ns()
-        seconds = max(1e-9 * (now - int(ck.counts[STARTED])), 1e-9)
+        seconds = max(self._time_given(), 1e-9)
         ticks = int(ck.counts[TICKS])
+        slowness = self._slowness
         return Status(
             ticks,
             int(ck.counts[SKIPS]),
             self._lost,
-            self.rate,
+            0.0 if math.isinf(slowness) else self.rate / slowness,
             ticks / seconds,
             self._meter.rate,
             open_percentile(ck.lateness, 0.5),
@@ -287,12 +324,36 @@ class Live:
         finally:
             self._settled.set()
         try:
-            every = max(1, round(self.rate / VIEW_HZ))
-            run_live(self._servo, self.period_ns, self._spin_ns(), every, 2**62)
+            while self._next_stretch():
+                pass
         finally:
             self._ready.release()
-            self._ended = time.monotonic_ns()
             self.promises.release()
+
+    def _next_stretch(self) -> bool:
+        """Run at one pace, until another is wanted; whether to go on."""
+        with self._pacing:
+            if self._over:
+                return False
+            still = math.isinf(self._slowness)
+            slowness, most = (1.0, self._steps) if still else (self._slowness, 2**62)
+            self._steps = 0
+            self._servo.clock.counts[STOP] = 0
+        if most == 0:
+            self._woken.wait()
+            self._woken.clear()
+            return True
+        every = 1 if still else max(1, round(self.rate / slowness / VIEW_HZ))
+        self._began, self._stretch = time.monotonic_ns(), slowness
+        run_live(self._servo, round(slowness * self.period_ns), self._spin_ns(), every, most)
+        self._spent, self._began = self._time_given(), 0
+        return bool(self._servo.clock.counts[FAULT] == NO_FAULT)
+
+    def _time_given(self) -> float:
+        """[s] of the servo's time that have passed on the clock."""
+        began = self._began
+        since = time.monotonic_ns() - began if began else 0
+        return self._spent + 1e-9 * since / self._stretch
 
     def _spin_ns(self) -> int:
         """How long to spin before a deadline [ns].

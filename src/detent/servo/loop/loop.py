@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from detent.kernels.jit import kernel
-from detent.kernels.stages import call_stage
+from detent.kernels.stages import call_stage, run_entry
 from detent.servo import places
 from detent.servo.faults import NO_FAULT
 from detent.servo.loop.clock import now_ns, sleep_until
@@ -11,9 +11,14 @@ from detent.servo.loop.exchange import load_acquire, publish, store_release
 from detent.servo.structs import FAULT, SKIPS, STARTED, STOP, TICKS, Servo
 
 
-@kernel
-def run_lockstep(s: Servo, ticks: int) -> int:
+def run_lockstep(servo: Servo, ticks: int) -> int:
     """Tick in virtual time, as fast as it goes; returns how many ticks were done."""
+    return run_entry(lockstep, servo, ticks)
+
+
+@kernel
+def lockstep(s: Servo, ticks: int) -> int:
+    """What `run_lockstep` does, compiled."""
     for done in range(ticks):
         call_stage(s.stages[places.TICK], s)
         s.written[0] += 1

@@ -159,15 +159,20 @@ def trust_rows(mo: Motion, cl: Closures) -> None:
     .. math:: \frac{\rho^2}{\rho^2 + \epsilon^2}, \qquad \rho = |w| / \max |w|
 
     of whitened rows w. Near a singular pose a row vanishes before its error and its rate do, and
-    the quotient of the two would be anything (damped least squares [Wampler86]).
+    the quotient of the two would be anything (damped least squares [Wampler86]). The longest is
+    that of the same closure: a length is not compared with an angle, nor a loop with another.
     """
-    least = math.inf
-    for r in range(cl.h.shape[0]):
-        if mo.inertia.scale[r] > 0.0:
-            least = min(least, mo.inertia.scale[r])
-    for r in range(cl.h.shape[0]):
-        size = least / mo.inertia.scale[r] if mo.inertia.scale[r] > 0.0 else 0.0
-        cl.trust[r] = size * size / (size * size + VANISHING * VANISHING)
+    for i in range(cl.kind.shape[0]):
+        for angular in range(2):
+            least = math.inf
+            for r in range(cl.first[i], cl.first[i + 1]):
+                if cl.angular[r] == angular and mo.inertia.scale[r] > 0.0:
+                    least = min(least, mo.inertia.scale[r])
+            for r in range(cl.first[i], cl.first[i + 1]):
+                if cl.angular[r] == angular:
+                    scale = mo.inertia.scale[r]
+                    size = least / scale if scale > 0.0 else 0.0
+                    cl.trust[r] = size * size / (size * size + VANISHING * VANISHING)
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 from detent.errors import SceneError
 from detent.servo.structs import Closures
 from detent.servo.world.close import COUPLED, GEARED, PIN, ROWS_OF, WELD
-from detent.servo.world.spans import tree_spans
+from detent.servo.world.spans import distinct, tree_spans
 from detent.world.loops import active_equalities, equality_name, joined_trees, tie_of, turns
 
 _HINGE = int(mujoco.mjtJoint.mjJNT_HINGE)
@@ -28,8 +28,8 @@ def make_closures(model: mujoco.MjModel) -> Closures:
     n, nv = len(loops), model.nv
     first = np.concatenate([[0], np.cumsum([ROWS_OF[k] for k in kinds])]).astype(np.int64)
     rows = int(first[-1])
-    trees = np.unique(joined_trees(model))
-    spans = np.unique(tree_spans(model)[trees[trees >= 0]], axis=0).reshape(-1, 2)
+    trees = joined_trees(model).reshape(-1)
+    spans = distinct(tree_spans(model)[trees[trees >= 0]])
     out = Closures(
         kind=np.array(kinds, np.int64),
         body=np.zeros((n, 2), np.int64),

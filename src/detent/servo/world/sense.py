@@ -110,7 +110,7 @@ def sense(s: Servo) -> None:
     gather_contacts(s.scene, s.motion, s.rows, p)
     gather_joint_limits(s.scene, s.rows, p)
     note_lost(s.rows)
-    if keeps_memory(p):
+    if keeps_memory(p, s.rows):
         recall(s.scene, s.rows)
     respond(s.scene, s.motion, s.rows, p)
     classify_groups(s.scene, s.rows, p["contact_mode"][0], p["step"][0])

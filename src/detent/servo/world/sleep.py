@@ -199,7 +199,7 @@ def doze(s: Servo) -> None:
         note_woken(sl, rows)
     if count_still(sc, sl):
         find_groups(sc, sl, rows)
-        fall_asleep(sc, sl, rows, keeps_memory(s.parameters))
+        fall_asleep(sc, sl, rows, keeps_memory(s.parameters, rows))
 
 
 @kernel

@@ -35,19 +35,24 @@ def _trees_of_tendon(model: mujoco.MjModel, tendon: int) -> np.ndarray:
     return np.unique(model.dof_treeid[dofs])
 
 
+def distinct(spans: np.ndarray) -> np.ndarray:
+    """(n, 2) The spans, each once, by their first dof."""
+    found = sorted(set(map(tuple, spans.tolist())))
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
 def row_width(spans: np.ndarray) -> int:
     """Columns that a row between any two spans needs."""
-    sizes = np.unique(spans, axis=0)[:, 1]
-    return int(np.sort(sizes)[-2:].sum()) if len(sizes) else 0
+    return int(np.sort(distinct(spans)[:, 1])[-2:].sum())
 
 
 def load_places(spans: np.ndarray) -> np.ndarray:
     """(ntree,) Where the square matrices of the spans lie, one behind the other."""
-    _, which = np.unique(spans[:, 0], return_inverse=True)
-    sizes = np.unique(spans, axis=0)[:, 1] ** 2
-    return (np.cumsum(sizes) - sizes)[which].astype(np.int64).reshape(-1)
+    each = distinct(spans)
+    sizes = each[:, 1] ** 2
+    return (np.cumsum(sizes) - sizes)[np.searchsorted(each[:, 0], spans[:, 0])]
 
 
 def load_size(spans: np.ndarray) -> int:
     """What all those matrices need."""
-    return int((np.unique(spans, axis=0)[:, 1] ** 2).sum())
+    return int((distinct(spans)[:, 1] ** 2).sum())

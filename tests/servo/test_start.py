@@ -1,0 +1,70 @@
+"""A session begins without a push: forces come in within 0.2 s, for tool and device alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from detent import AT_ONCE, Contact, ForcePath, Session, World
+from detent.hands import Constant
+from lab import scene
+
+pytestmark = pytest.mark.ramped
+GRAVITY = 'gravity="0 0 -9.81"'
+BALL = """<geom type="plane" size="1 1 .1"/>
+  <body name="t" pos="0 0 {}"><freejoint/><geom size=".05" mass="1"/></body>"""
+SPRING = """<body name="t"><joint type="slide" axis="1 0 0" stiffness="5000" springref="1"
+  damping="5"/><geom size=".05" mass="1" contype="0" conaffinity="0"/></body>"""
+
+
+def stretched() -> World:
+    """A spring of 5 kN/m that is stretched by a metre."""
+    return World.from_string(scene(SPRING), tool="t")
+
+
+def test_kilonewtons_at_the_start_come_in_linearly_for_tool_and_device() -> None:
+    trace = Session(stretched()).run(0.1, None)
+    assert abs(trace["environment_wrench"][0, 0]) > 4900.0
+    share = np.arange(1, 101) / 200.0
+    np.testing.assert_allclose(
+        trace["device_wrench"][:, 0], share * trace["raw_wrench"][:, 0], rtol=1e-9
+    )
+    assert abs(trace["device_wrench"][0, 0]) < 26.0
+    # the tool's: its first velocity is that of the same share of the spring
+    assert trace["tool_twist"][1, 0] == pytest.approx(5000.0 / 200.0 * 1e-3, rel=0.25)
+    apart = np.abs(trace["tool_position"] - trace["device_position"])
+    assert apart.max() < 0.01 * np.abs(trace["tool_position"]).max()
+
+
+def test_a_ramp_of_nothing_is_at_once() -> None:
+    for path in (AT_ONCE, ForcePath(ramp=0.0)):
+        trace = Session(stretched(), force_path=path).run(0.01)
+        assert abs(trace["device_wrench"][0, 0]) > 4900.0
+
+
+@pytest.mark.parametrize("mode", ["impulse", "penalty", "rigid"])
+def test_what_rests_at_the_start_stays_at_rest(mode: str) -> None:
+    """A ball whose weight its contact holds: as deep as that takes, and nothing moves."""
+    stiffness = 20_000.0
+    deep = 9.81 / stiffness if mode != "rigid" else 0.0
+    world = World.from_string(scene(BALL.format(0.05 - deep), GRAVITY))
+    trace = Session(world, Contact(stiffness, 200.0, mode=mode)).run(0.5)
+    assert np.abs(trace["device_wrench"]).max() < 1e-6
+    assert np.abs(trace["device_position"] - trace["device_position"][0]).max() < 1e-9
+
+
+@pytest.mark.parametrize("mode", ["impulse", "rigid"])
+def test_a_first_impulse_comes_in_too_and_gives_nothing_from_nowhere(mode: str) -> None:
+    """A ball strikes 5 ms after the start: it is stopped by shares, and is not thrown."""
+    speed = 0.5
+    world = World.from_string(scene(BALL.format(0.05 + 5.5e-3 * speed)))
+    world = world.placed((0, 0, 0.05 + 5.5e-3 * speed, 1, 0, 0, 0), (0, 0, -speed, 0, 0, 0))
+    trace = Session(world, Contact(mode=mode)).run(2.0)
+    struck = int(np.argmax(trace["contacts"] > 0))
+    assert struck in (5, 6)
+    whole = 1.0 * speed / 1e-3  # [N] in one tick
+    assert np.abs(trace["device_wrench"][struck, 2]) < 0.04 * whole
+    after = trace["tool_energy"][int(np.argmax(trace["depth"])) :]
+    assert after.max() < 0.1 * trace["tool_energy"][0]
+    held = Session(world, Contact(mode=mode)).run(2.5, Constant((0.0, 0.0, -1.0)))
+    assert held["depth"][-1] < 1e-3 and held["yielded"][-1] == 0.0
