@@ -10,6 +10,7 @@ import numpy as np
 from detent import Contact, LocalModel, Pace, Session, World
 from detent.hands import Guided
 from detent.setup.prepared import advance
+from detent.world.friction import NO_FRICTION
 from lab import PLANAR, scene
 
 RATE = 1000.0  # [Hz]
@@ -18,7 +19,7 @@ WIDTH = 0.032  # [m] from the middle to the walls
 RADIUS = 0.016  # [m] of tools
 STEPS_OUT = 0.008  # [m] by which cylinders stand out of the walls
 EPSILON = 0.005  # [m]
-CONTACT = Contact(4000.0, 30.0)
+CONTACT = Contact(4000.0, 30.0, friction=NO_FRICTION)
 LED = 2.0  # [s] along walls
 AWAY = 0.8  # [s] then in the middle
 FREE = '<freejoint/><inertial pos="0 0 0" mass="2" diaginertia="0.005 0.005 0.005"/>'
@@ -106,11 +107,19 @@ def path(rng: np.random.Generator, speed: float) -> list[tuple[float, float, flo
     return rows
 
 
-def make_case(seed: int, pace: Pace | None = None) -> Case:
+TOOLS = ("prism", "prism", "sphere", "capsule", "box", "mesh")
+WALLS = ("planes", "boxes", "cylinders")
+
+
+def make_case(
+    seed: int,
+    pace: Pace | None = None,
+    tools: tuple[str, ...] = TOOLS,
+    enclosures: tuple[str, ...] = WALLS,
+) -> Case:
     """The case of a seed, with its own pace or another."""
     rng = np.random.default_rng(seed)
-    kind = str(rng.choice(["prism", "prism", "sphere", "capsule", "box", "mesh"]))
-    around = str(rng.choice(["planes", "boxes", "cylinders"]))
+    kind, around = str(rng.choice(tools)), str(rng.choice(enclosures))
     geom, asset = tool(rng, kind)
     joints = PLANAR if kind != "mesh" else FREE
     text = scene(f'{walls(rng, around)}<body name="tool">{joints}{geom}</body>', more=asset)
@@ -184,6 +193,13 @@ def too_deep(case: Case, felt: Felt, exact: Felt) -> np.ndarray:
     speed = np.linalg.norm(twist[:, :3], axis=1) + RADIUS * np.linalg.norm(twist[:, 3:], axis=1)
     late = recent(speed * felt.age, 0.5) - EPSILON
     return felt.depth - recent(exact.depth, 0.1, ahead=0.1) - np.maximum(late, 0.0) - 3e-4
+
+
+def in_time(felt: Felt) -> bool:
+    """Whether every constraint came before it could be touched: v a ≤ ε throughout."""
+    twist = felt.rows["tool_twist"]
+    speed = np.linalg.norm(twist[:, :3], axis=1) + RADIUS * np.linalg.norm(twist[:, 3:], axis=1)
+    return bool((speed * felt.age).max() <= EPSILON)
 
 
 def recent(values: np.ndarray, seconds: float, ahead: float = 0.0) -> np.ndarray:

@@ -9,7 +9,7 @@ from detent import Contact, LocalModel, Pace, Session, World
 from detent.hands import Guided
 from detent.kernels.jit import JIT_ENABLED
 from lab import LOOSE, PLANAR, scene
-from local.enclosures import RATE, STEP, Case, feel, make_case, too_deep
+from local.enclosures import RATE, STEP, Case, feel, in_time, make_case, too_deep
 from sweeps import LONG
 
 CASES = (300 if LONG else 12) if JIT_ENABLED else 1
@@ -28,15 +28,15 @@ def rubbing_box() -> Case:
 
 
 def test_a_box_does_not_sink_into_the_wall_it_slides_along() -> None:
-    """Nor does a late landing stay: after 0.4 s it is where the synchronous session has it."""
+    """Nor does a late landing stay: after 0.6 s it is where the synchronous session has it."""
     case = rubbing_box()
     exact, felt = feel(case, None), feel(case, LocalModel())
-    assert np.abs(felt.depth - exact.depth)[400:].max() < 5e-5
+    assert np.abs(felt.depth - exact.depth)[600:].max() < 5e-5
     assert felt.rows["resets"][-1] == 0
     assert felt.rows["deformation"].max() > 3e-3  # it did land late
     literal = feel(case, LocalModel(heal=False))
     assert literal.rows["healed"].max() == 0.0
-    assert literal.rows["deformation"][400:].min() > 3e-3  # M22: until it withdraws
+    assert literal.rows["deformation"][600:].min() > 3e-3  # M22: until it withdraws
 
 
 @pytest.mark.parametrize("seed", SMOOTH if LONG else SMOOTH[:3])
@@ -54,19 +54,20 @@ def test_an_update_every_tick_is_the_synchronous_session(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_tools_stay_out_of_walls_at_any_pace(seed: int) -> None:
-    """Depth, healing after unloading, resets, and what updates load: one seeded case."""
-    case = make_case(seed)
+    """Planes and boxes: in time, not 0.3 mm deeper, and no spring is lost; late, it heals."""
+    case = make_case(seed, None, ("prism", "sphere", "capsule", "box"), ("planes", "boxes"))
     exact, felt = feel(case, None), feel(case, LocalModel())
     rows = felt.rows
-    assert too_deep(case, felt, exact).max() <= 0.0, case.name
-    assert rows["resets"][-1] == 0, case.name
-    assert rows["deformation"][-1] < 1e-4
+    if in_time(felt):
+        assert too_deep(case, felt, exact).max() <= 0.0, case.name
+        assert rows["resets"][-1] == 0, case.name
+    assert rows["deformation"][-1] < 1e-4, case.name
     assert rows["update_energy"].max() <= 1e-12  # nothing that heat did not pay for
     assert rows["healed"].min() >= -1e-15
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.7])
-@pytest.mark.parametrize("latency", [0.0, 0.03])
+@pytest.mark.parametrize("latency", [0.03, 0.06])
 def test_healing_throws_nobody(latency: float, restitution: float) -> None:
     """A box that flies into a wall without a hand never has more energy than it came with."""
     floor = '<geom type="plane" size="1 1 .1" pos="0 -.05 0" zaxis="0 1 0"/>'

@@ -28,6 +28,7 @@ _SPHERE, _CAPSULE, _CYLINDER, _BOX, _MESH = (
 ON = 1e-5  # [m] a point this near to a face is on it
 ACROSS = 0.02  # [-] a normal this nearly across the axis of a cylinder is that of its side
 PARALLEL = 0.9999  # [-] cosine of an edge along a rod
+LEAST = 1e-3  # [m] of both radii: what is sharper has no inside to be pressed into
 NO_AXIS = np.zeros(3)
 SIGNS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
@@ -52,9 +53,12 @@ def bend(
     tool, other = geoms
     bulge, pointed, along = tip(model, data, tool, normal)
     curve, radius, axis = around(model, data, other, place)
+    if curve != PLANE and pointed and bulge + radius < LEAST:
+        return Bend(bulge, PLANE, 0.0, NO_AXIS)
     if curve == PLANE or pointed:
         return Bend(bulge, curve, radius, axis)
-    if curve == ROD and along is not None and abs(float(along @ axis)) > PARALLEL:
+    round_enough = curve == ROD and bulge + radius >= LEAST
+    if round_enough and along is not None and abs(float(along @ axis)) > PARALLEL:
         return Bend(bulge, curve, radius, axis)
     return Bend(bulge, FACE, 0.0, NO_AXIS)
 

@@ -63,6 +63,7 @@ class Host:
 
     def __init__(self, task: Task, engine: str | type, period: float, state: np.ndarray) -> None:
         find_engine(engine)
+        check_travels(engine)
         model = task.world.model
         sizes = Sizes(update_size(), state.nbytes, 56 * model.nbody, 8 * (model.nq + model.nv))
         self._folder = shared_folder()
@@ -81,7 +82,6 @@ class Host:
         self.restarts = 0
         self._fruitless, self._frames_before = 0, 0
         publish(self.shared.states, state.view(np.uint8))
-        check_travels(engine)
 
     def start(self) -> None:
         """Start the process, and wait for its first update; then a spare."""

@@ -228,6 +228,19 @@ def _give_back(m: int, nv: int, restitution: Floats, work: FrictionWork) -> None
 
 
 @kernel
+def _yield(m: int, nv: int, share: float, work: FrictionWork) -> None:
+    """Of a plastic collision with what gives way (e < 0), a share of all impulses is left."""
+    if share == 1.0:
+        return
+    for i in range(m):
+        for j in range(3):
+            work.p[i, j] *= share
+    for k in range(nv):
+        u0 = work.restitution.impact.u0[k]
+        work.u[k] = u0 + share * (work.u[k] - u0)
+
+
+@kernel
 def _aim(phase: int, m: int, nv: int, restitution: Floats, work: FrictionWork) -> None:
     """Set the bounds of the normal velocities for a phase; remember where it starts."""
     impact, bound = work.restitution.impact, work.restitution.bound
@@ -326,9 +339,10 @@ def change_by_friction(
     for i in range(m):
         work.drift[i, 0], work.drift[i, 1] = 0.0, 0.0
     status = SOLVED
-    _, most = least_and_most(restitution, m)
+    least, most = least_and_most(restitution, m)
     for phase in range(3):
-        if phase == RESTITUTION and most == 0.0:
+        if phase == RESTITUTION and most <= 0.0:
+            _yield(m, nv, 1.0 + least, work)
             continue  # a plastic collision gives nothing back
         _aim(phase, m, nv, restitution, work)
         now = p if phase == COMPRESSION else q

@@ -28,7 +28,8 @@ class LocalModel:
 
     A constraint that arrives late deforms the proxy. With ``heal`` the deformation is taken back
     at 50 mm/s at most, and only as far as the energy goes that this contact has dissipated;
-    without it, it stays until the proxy is free again (M22 to the letter). With
+    without it, and with ``reference="proxy"``, it stays until the proxy is free again (M22 to the
+    letter). With
     ``recovery`` [s] it is instead moved to its place within that time: constraint
     interpolation, as in the intermediate representation (M26, `intermediate`).
 
@@ -85,6 +86,11 @@ class LocalModel:
         return self.epsilon + self.horizon * self.speed
 
     @property
+    def heals(self) -> bool:
+        """Whether deformation is taken back under load: not where points follow the proxy."""
+        return self.heal and self.recovery is None and self.reference == "engine"
+
+    @property
     def exchanges_forces(self) -> bool:
         """Whether objects in the engine get the forces of the local model."""
         return self.constraints == "inertial"
@@ -98,7 +104,7 @@ class LocalModel:
         p["local_recovery"] = self.recovery or 0.0
         slews = (self.slew_force, self.slew_torque)
         p["local_slew"] = [np.inf if one is None else one for one in slews]
-        p["local_heal"] = HEALING if self.heal and self.recovery is None else 0.0
+        p["local_heal"] = HEALING if self.heals else 0.0
         for name in ("speed", "angle", "decay", "ramp"):
             p[f"local_{name}"] = getattr(self, name)
         p["local_age"] = self.age_limit

@@ -65,7 +65,7 @@ def relaxed_separation(sc: Scene, lo: Local, i: int, p: np.ndarray) -> float:
     if change > 0.0:
         held["offset"][i] = math.copysign(max(abs(offset) - change, 0.0), offset)
     s = present_separation(sc, lo, i)
-    if held["offset"][i] > 0.0 and p["local_heal"][0] > 0.0:
+    if held["offset"][i] > 0.0 and held["relax"][i] == 0.0 and p["local_heal"][0] > 0.0:
         s = heal(lo, i, s, p)
     return s
 
