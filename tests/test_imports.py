@@ -54,6 +54,11 @@ ROOMS: dict[str, set[str]] = {
         *("errors", "checks", "world", "mechanism", "local", "coupling", "devices", "hands"),
         *("record", "collision", "session", ROOT),
     },
+    # Maps are many small experiments.
+    "maps": {
+        *("errors", "checks", "world", "coupling", "devices", "hands", "record", "session"),
+        *("experiments", ROOT),
+    },
     "app": {
         *("errors", "checks", "world", "mechanism", "local", "coupling", "devices", "hands"),
         *("servo", "engines", "record", "setup", "session", ROOT),
@@ -65,14 +70,15 @@ ROOMS: dict[str, set[str]] = {
     "cli": {
         *("errors", "checks", "kernels", "world", "mechanism", "local", "coupling", "devices"),
         *("hands", "servo", "engines", "record", "collision", "setup", "session"),
-        *("experiments", "app", "bench", ROOT),
+        *("experiments", "maps", "app", "bench", ROOT),
     },
     "__main__": {"cli"},
 }
 
 # The modules that talk to the compiler, and check what it is given; the laws themselves do not.
 COMPILER_MODULES = {
-    f"detent.kernels.{name}" for name in ("cached", "jit", "fields", "struct", "stages")
+    f"detent.kernels.{name}"
+    for name in ("cached", "dispatch", "machine_code", "jit", "fields", "struct", "stages")
 }
 
 KERNELS_USE = {"__future__", "math", "typing", "numpy", "numba"}
@@ -83,6 +89,7 @@ EXTRAS = {
     "coacd",
     "dask",
     "distributed",
+    "submitit",
     "zenoh",
     "forcedimension_core",
     "pyOpenHaptics",

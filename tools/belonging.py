@@ -149,6 +149,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "kernels/constrained.py": MECHANICS,
     "kernels/inertia.py": (*tests("kernels/test_inertia"), *tests("kernels/test_loops")),
+    "kernels/passivity.py": tests("servo/test_passivity"),
     "kernels/limits.py": (*tests("kernels/test_limits"), *tests("servo/test_guard")),
     "kernels/rank.py": tests("kernels/test_mapping"),
     "kernels/ringing.py": tests("kernels/test_shaping"),
@@ -159,6 +160,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "kernels/stops.py": MECHANICS,
     "kernels/topology.py": (*tests("kernels/test_mapping"), *TOPOLOGY),
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
+    "servo/contact/brake.py": RUBBING,
     "servo/contact/columns.py": (*BALLS, *ROWS, *BODIES),
     "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
@@ -171,6 +173,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/contact/rows.py": (*LIMITS, *BALLS, *ROWS, *BODIES),
     "servo/contact/rub.py": RUBBING,
     "servo/contact/seams.py": SEAMS,
+    "servo/contact/torques.py": RUBBING,
+    "servo/contact/turn.py": RUBBING,
     "servo/guard.py": (*tests("servo/test_guard"), *HAND, *FAULTS),
     "servo/hand/approach.py": (*HAND, *SHAPED),
     "servo/hand/command.py": HAND,
@@ -187,9 +191,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "servo/hand/shape.py": SHAPED,
     "servo/hand/topology.py": TOPOLOGY,
+    "servo/local/coherence.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/merge.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/report.py": LOCAL,
     "servo/local/sense.py": LOCAL,
+    "servo/local/separation.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/smooth.py": LOCAL,
     "servo/mechanism.py": MECHANICS,
     "servo/port.py": HAND,
@@ -212,6 +218,10 @@ EXPLAINED = {
     "servo/contact/joint_limits.py: rows.stiffness[r], rows.damping[r] = -1.0, -1.0"
     " # from the inertia, see respond: 1.0 -> 2.0":
         "Equivalent: any negative number says that `respond` has yet to find the gains.",
+    "kernels/linalg.py: threshold = 0.0: 0.0 -> 1.0":
+        "Equivalent: the first of the pivots sets it.",
+    "kernels/projection.py: worst, found = -tolerance, -1: 1 -> 2":
+        "Equivalent: any negative number says that none is violated.",
     "servo/contact/rub.py: others += 1: 1 -> 2":
         "Equivalent while there is room: every other row is skipped, and presses with nothing.",
 }  # fmt: skip

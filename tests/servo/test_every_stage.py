@@ -22,6 +22,7 @@ from detent import (
     Friction,
     LocalModel,
     Mechanism,
+    Passivity,
     Session,
     UnilateralCoupler,
     VirtualCoupler,
@@ -160,12 +161,16 @@ SESSIONS: dict[str, Callable[[], Session]] = {
     "mechanism, chart": mechanism("two-link-circle"),
     "mechanism, impedance device": mechanism("rolling-disk", device=Inertial()),
     "mechanism, stops": bouncing,
+    "corner, kept passive": world("corner", passivity=Passivity()),
+    "crowded, tank": crowded(passivity=Passivity("tank")),
+    "local, kept passive": world("corner", local=LocalModel(), passivity=Passivity("reference")),
+    "mechanism, kept passive": mechanism("rolling-disk", passivity=Passivity()),
 }  # fmt: skip
 
 
 #: what meets nothing; all others must, or their stages would have nothing to do
 ALONE = ("loop", "loop, grounded, rigid", "mechanism", "mechanism, Lie", "mechanism, chart",
-         "mechanism, impedance device")  # fmt: skip
+         "mechanism, impedance device", "mechanism, kept passive")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SESSIONS)

@@ -38,6 +38,7 @@ from detent.cli.common import (
 )
 from detent.cli.devices import app as devices_app
 from detent.cli.listing import list_
+from detent.cli.maps import map_
 from detent.cli.play import play
 from detent.cli.traces import compare, export, film, replay
 from detent.errors import DetentError, ToolNotNamedError, UnknownNameError
@@ -51,6 +52,10 @@ app = typer.Typer(
 )
 out = Console()
 CLOSE = 0.6  # how alike two names are, 0 to 1, before one is taken for the other
+CheckedDevice = Annotated[
+    str | None,
+    typer.Option("--device", help="Also how stiff the world is on it, and what it can hold."),
+]
 
 
 def leave(number: int, frame: FrameType | None) -> None:
@@ -143,6 +148,7 @@ def check(
     decompose: Decompose = False,
     ignore_overlaps: Overlaps = False,
     release: Release = None,
+    device: CheckedDevice = None,
     as_json: Json = False,
 ) -> None:
     """Say what Detent sees in a scene, and what is wrong with it."""
@@ -161,6 +167,8 @@ def check(
         err.print(f"no tool is named: as if {escape(tool)} were held", highlight=False)
     found = inspect_world(world)
     found |= try_ticks(world, as_json)
+    if device is not None:
+        found |= {"felt_stiffness": device_limits(world, device)}
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -190,6 +198,17 @@ def play_command(scene: str, options: dict[str, Any], local: bool) -> str:
         elif value:
             told += [key, str(value)]
     return shlex.join(["detent", "play", scene, *told])
+
+
+def device_limits(world: Any, name: str) -> list[str]:
+    """The stiffness that is felt of a world on a device, and what that can hold."""
+    from detent.cli.devices import chosen_device
+    from detent.session import Session
+    from detent.setup.limits import asked_of_device
+
+    session = Session(world, device=chosen_device(name))
+    servo = session.subject.allocate(session, None, session.rate, 1, None).servo
+    return [str(one) for one in asked_of_device(servo.device, servo.parameters)]
 
 
 def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:
@@ -236,6 +255,7 @@ app.command("list")(list_)
 app.command()(run)
 app.command()(reproduce)
 app.command()(play)
+app.command("map")(map_)
 app.command()(replay)
 app.command()(compare)
 app.command()(film)

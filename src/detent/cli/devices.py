@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -191,6 +192,8 @@ def tune(
 
 def print_tuned(tuned: Tuned) -> None:
     """Every number with its confidence, and what to do with it."""
+    from detent.devices.limits import stiffness_limits
+
     found, turns = tuned.found, tuned.turns
     units = ("kg·m²", "N·m·s/rad", "N·m") if turns else ("kg", "N·s/m", "N")
     table = Table(show_header=False, box=None, padding=(0, 2))
@@ -204,6 +207,17 @@ def print_tuned(tuned: Tuned) -> None:
     out.print(table)
     unit = "N·m/rad" if turns else "N/m"
     out.print(f"a stiffness of {tuned.stiffness:.4g} {unit} will hold", highlight=False)
+    damping, friction = (max(one.value - one.within, 0.0) for one in found[1:3])
+    delay = max(math.ceil(round(found.delay.value / found.period, 3)), 0)
+    limits = stiffness_limits(
+        found.mass.value, damping, friction, found.resolution or 0.0, found.period, delay,
+        tuned.damping,
+    )  # fmt: skip
+    out.print(
+        f"with the least of its friction: stable to {limits.stable:.4g} {unit}, passive to "
+        f"{limits.passive:.4g}, quiet on its encoders to {limits.quiet:.4g}",
+        highlight=False,
+    )
 
 
 def chosen_device(name: str | None) -> Device:

@@ -74,3 +74,12 @@ DeviceName = Annotated[
         "A desktop device with limits unless given.",
     ),
 ]
+PassivityName = Annotated[
+    str | None,
+    option(
+        "LAW",
+        TIE,
+        "Who watches over energy that nobody put in: damper, reference, tank, observe or off. "
+        "Unless given, damper for a device of a data sheet, off for others.",
+    ),
+]

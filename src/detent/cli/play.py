@@ -27,6 +27,8 @@ from detent.errors import ParameterError, UnknownNameError
 if TYPE_CHECKING:
     from detent.coupling import Coupling
     from detent.local import LocalModel, Pace
+    from detent.servo.watching import Passivity
+    from detent.world.contact import Contact
     from detent.world.friction import Friction
     from detent.world.wall import Wall
 
@@ -59,7 +61,7 @@ def is_mechanism(name: str) -> bool:
     return PLAYED.get(name, name) in MECHANISMS
 
 
-def mechanism_session(name: str, device: str | None) -> Any:
+def mechanism_session(name: str, device: str | None, passivity: Passivity | None = None) -> Any:
     """A session with a built-in mechanism, or None if there is none of that name."""
     from detent.experiments.paradigms import LIGHT, spring
     from detent.mechanism.library import builtin
@@ -70,8 +72,8 @@ def mechanism_session(name: str, device: str | None) -> Any:
     kind = choose_device(device)
     name = PLAYED.get(name, name)
     if kind == "impedance":
-        return Session(builtin(name), device=LIGHT, coupling=spring(2000.0))
-    return Session(builtin(name))
+        return Session(builtin(name), device=LIGHT, coupling=spring(2000.0), passivity=passivity)
+    return Session(builtin(name), passivity=passivity)
 
 
 def parse_friction(text: str | None, law: str | None) -> Friction | None:
@@ -106,6 +108,32 @@ def parse_wall(text: str) -> Wall:
         return Wall(law, breakaway=float(number))
     except ValueError:
         raise ParameterError("wall", text, "of the form LAW or hysteretic,N") from None
+
+
+def chosen_contact(
+    stiffness: float | None,
+    damping: float | None,
+    restitution: float,
+    material: str | None,
+    mode: str,
+    friction: str | None,
+    law: str | None,
+    wall: str,
+) -> Contact:
+    """How bodies meet."""
+    from detent.world.contact import Contact
+
+    return Contact(
+        stiffness, damping, restitution, mode=mode, friction=parse_friction(friction, law),
+        wall=parse_wall(wall), material=material,
+    )  # fmt: skip
+
+
+def parse_passivity(law: str | None) -> Passivity | None:
+    """Who watches over energy, by its law; without, what the session chooses."""
+    from detent.servo.watching import Passivity
+
+    return None if law is None else Passivity(law)
 
 
 def choose_coupling(name: str | None, device: str | None) -> Coupling | None:
@@ -197,23 +225,20 @@ def play(
     seconds: o.Seconds = None,
     record: o.Record = None,
     device: o.DeviceName = None,
+    passivity: o.PassivityName = None,
 ) -> None:
     """Feel a world live, in the browser; the pointer is the hand.
 
-    The page is for this machine: open the whole address that is printed, with its key. The
-    first page that is open holds the tool, others look on.
+    Open the whole printed address on this machine: the first page holds the tool, others look on.
     """
     from detent.app.workbench import play as start
     from detent.session import Session
-    from detent.world.contact import Contact
 
-    contact = Contact(
-        stiffness, damping, restitution, mode=mode, friction=parse_friction(friction, law),
-        wall=parse_wall(wall), material=material,
-    )  # fmt: skip
+    contact = chosen_contact(stiffness, damping, restitution, material, mode, friction, law, wall)
     refuse_unfit(context, world, local)
     near, pace = local_model(constraints, engine_rate) if local else (None, None)
-    session = mechanism_session(world, device)
+    kept = parse_passivity(passivity)
+    session = mechanism_session(world, device, kept)
     if session is None:
         refuse_unknown(world)
         opened = open_world(
@@ -223,6 +248,8 @@ def play(
         )  # fmt: skip
         tie = choose_coupling(coupling, device)
         held_by = None if device == "display" else chosen_device(device)
-        session = Session(opened, contact, tie, held_by, local=near, engine=engine, pace=pace)
+        session = Session(
+            opened, contact, tie, held_by, local=near, engine=engine, pace=pace, passivity=kept
+        )
         compile_first()
     start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)

@@ -33,6 +33,7 @@ class Adapter(NamedTuple):
     write: Any  # stage: takes the port's command
     begin: Callable[[], None] | None = None  # opens a real device, when a live session starts
     end: Callable[[], None] | None = None  # and closes it, with zero force; it may come twice
+    inner: Adapter | None = None  # that of the device behind a mapping, kept alive
 
 
 @dataclass(frozen=True)

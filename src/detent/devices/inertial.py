@@ -9,7 +9,7 @@ import numpy as np
 
 from detent.checks import not_negative, one_of, positive, positives, vector
 from detent.devices.adapters import Adapter, Placed, behind_port
-from detent.devices.constants import MOST_DELAY
+from detent.devices.constants import MOST_DELAY, NOISE_LENGTH
 from detent.devices.protocol import SUBSPACES
 from detent.devices.safety import NO_LIMITS, Safety
 from detent.devices.simulated import held_response, make_mass, read_mass, write_mass
@@ -42,6 +42,7 @@ class Inertial:
     resolution: float = 0.0  # [m] of its encoders
     offset: Sequence[float] = (0.0, 0.0, 0.0)  # [m] from the hand point at the start, two or three
     integrator: str = "held"  # as a mass under a held force, or "velocity-first" (ideal)
+    noise: float = 0.0  # [m] rms of its readings, white and the same in every run
     exact: bool = False  # the inertia of a linkage at the start, also where its joints hold it
 
     def __post_init__(self) -> None:
@@ -58,6 +59,7 @@ class Inertial:
             for value in vector(f"device {name}", getattr(self, name), (2,)):
                 not_negative(f"device {name}", value)
         not_negative("device resolution", self.resolution)
+        not_negative("device noise", self.noise)
         vector("device offset", self.offset, (2, 3))
         one_of("device integrator", self.integrator, INTEGRATORS)
         self.cap()
@@ -105,13 +107,16 @@ class Inertial:
     def adapter(self, placed: Placed) -> Adapter:
         """The simulated mass at the start, behind its port."""
         state, command, hand = placed.begin()
-        mass = make_mass(state, command, hand)
+        mass = make_mass(state, command, hand, NOISE_LENGTH if self.noise > 0.0 else 1)
+        if self.noise > 0.0:
+            rows = np.random.default_rng(0).standard_normal(mass.noise.shape)
+            mass.noise[:] = self.noise * rows * placed.mask[:3]
         mass.mobility[:] = placed.mobility
         mass.friction[:], mass.damping[:] = self.friction, self.damping
         mass.resolution[:], mass.step[:] = self.resolution, placed.step
         mass.delay[:], mass.integrator[:] = self.delay_ticks, INTEGRATORS.index(self.integrator)
         mass.response[:] = held_response(placed.mobility, mass.damping, placed.step)
-        mass.differences[:] = placed.leads and self.resolution > 0.0
+        mass.differences[:] = placed.leads and self.resolution + self.noise > 0.0
         mass.last[:] = state.true_pose
         return behind_port(mass, read_mass, write_mass)
 

@@ -23,8 +23,8 @@ class StiffnessLimits:
     """The largest stiffness of a wall [N/m, N·m/rad] on a device, by what it must not do."""
 
     stable: float  # oscillate on its own, without a hand [Gil04], [Hulin06]
-    passive: float  # give energy to any hand at all [Colgate94]
-    quiet: float  # hum by its encoders: Coulomb friction must eat a step, 2c/D [Abbott05]
+    passive: float  # give energy to any hand at all [CS97]
+    quiet: float  # hum by its encoders: Coulomb friction must eat a step, 2c/D [AO05]
 
 
 def stiffness_limits(
@@ -132,7 +132,7 @@ def passive_stiffness(
     .. math:: b > \frac{T}{2} \frac{1}{1 - \cos \omega T} \Re\{(1 - e^{-j\omega T}) z^{-d} H(z)\},
               \qquad H = K + B \frac{1 - z^{-1}}{T}
 
-    for all ω up to the Nyquist frequency [Colgate94], evaluated numerically; without delay it is
+    for all ω up to the Nyquist frequency [CS97], evaluated numerically; without delay it is
     b > KT/2 + B. Zero where the damper of the wall alone is too much.
     """
     angle = np.linspace(0.0, math.pi, _FREQUENCIES + 1)[1:]

@@ -34,6 +34,7 @@ class Safety:
     speed: Pair = (0.0, 0.0)  # [m/s, rad/s]
     silence: float = 0.0  # [s] without a new reading, after which the device is lost
     jumps: bool = False  # a reading that no hand could cause is a fault
+    stretch: float = 1.0  # [-] how far it moves in the world for a metre of its own
 
     def __post_init__(self) -> None:
         for name in ("length", "slew"):
@@ -49,6 +50,8 @@ class Safety:
             not_negative(f"safety {name}", getattr(self, name))
         if not_negative("safety heating", self.heating) == 0.0:
             raise ParameterError("safety heating", self.heating, "positive")
+        if not not_negative("safety stretch", self.stretch) > 0.0:
+            raise ParameterError("safety stretch", self.stretch, "positive")
         flag("safety binding", self.binding)
         flag("safety jumps", self.jumps)
 

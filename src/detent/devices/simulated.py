@@ -25,6 +25,7 @@ class Mass(Struct):
     friction: np.ndarray  # (2,) [N, N·m] Coulomb
     damping: np.ndarray  # (2,) [N·s/m, N·m·s/rad]
     resolution: np.ndarray  # (1,) [m] of the encoders, 0 = exact
+    noise: np.ndarray  # (n, 3) [m] that is read on top of the position, over and over
     step: np.ndarray  # (1,) [s]
     delay: np.ndarray  # (1,) [ticks] between a command and its effect
     integrator: np.ndarray  # (1,) see above
@@ -43,12 +44,12 @@ class Mass(Struct):
     last: np.ndarray  # (7,) pose as it was measured in the last tick
 
 
-def make_mass(state: State, command: Command, hand: np.ndarray) -> Mass:
-    """A mass that is nowhere yet."""
+def make_mass(state: State, command: Command, hand: np.ndarray, noise: int = 1) -> Mass:
+    """A mass that is nowhere yet, with room for so many ticks of noise."""
     a, whole = np.zeros, np.int64
     return Mass(
         state=state, command=command, hand=hand, mobility=a((6, 6)), friction=a(2), damping=a(2),
-        resolution=a(1), step=a(1), delay=a(1, whole), integrator=a(1, whole),
+        resolution=a(1), noise=a((noise, 3)), step=a(1), delay=a(1, whole), integrator=a(1, whole),
         response=a((3, 6, 6)), differences=a(1, whole), blend=np.ones(1), senses=np.ones(1, whole),
         hold=np.ones(1, whole), ticks=a(1, whole), delayed=a((MOST_DELAY + 1, 6)),
         push=a(6), acceleration=a(6), free=a(6), after=a(6), travel=a(6), last=a(7),
@@ -225,9 +226,10 @@ def move_held(m: Mass) -> None:
 
 @kernel
 def read_encoders(m: Mass) -> None:
-    """The pose as it is measured: positions rounded to the resolution."""
+    """The pose as it is measured: positions with their noise, rounded to the resolution."""
+    row = m.ticks[0] % m.noise.shape[0]
     for i in range(3):
-        m.state.position[i] = rounded(m.state.true_pose[i], m.resolution[0])
+        m.state.position[i] = rounded(m.state.true_pose[i] + m.noise[row, i], m.resolution[0])
     copy_vector(m.state.true_pose[3:7], m.state.quaternion)
 
 

@@ -37,6 +37,7 @@ class WallCase:
     own_damping: float = 0.5  # [N·s/m] b
     coulomb: float = 0.0  # [N] c
     resolution: float = 0.0  # [m] D
+    noise: float = 0.0  # [m] rms
     push: float = 2.0  # [N]
     cap: float = 12.0  # [N]
 
@@ -63,6 +64,7 @@ class WallCase:
             damping=(self.own_damping, 0.0),
             friction=(self.coulomb, 0.0),
             resolution=self.resolution,
+            noise=self.noise,
         )
         contact = Contact(self.stiffness, self.damping, mode="penalty", strategy="saturate")
         session = Session(

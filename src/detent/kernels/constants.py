@@ -28,6 +28,7 @@ SOFTENING = 1e-8  # the slip that a contact below that may keep, relative to its
 
 #: How often a step visits every contact at most; a warm one needs one to three.
 STEP_SWEEPS = 12
+COLD_SWEEPS = 100  # the same where contacts are new, and begin with nothing
 SHARING = 12  # conjugate gradients: as many as a pile of two bodies could need
 SHARED = 1e-16  # [-] what is left of the load that is shared, squared
 ATTEMPTS = 3  # contacts that would pull are left out, this often

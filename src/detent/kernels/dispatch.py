@@ -70,8 +70,8 @@ class _Hidden(CPUDispatcher):  # type: ignore[misc]
     """A kernel as other code sees it, not Python, which cannot call it."""
 
     def __init__(self, function: Callable[..., Any], compiler: type, **options: bool) -> None:
-        options = OPTIONS | {"no_cpython_wrapper": True} | options
-        super().__init__(function, targetoptions=options, pipeline_class=compiler)
+        all_options = OPTIONS | {"no_cpython_wrapper": True} | options
+        super().__init__(function, targetoptions=all_options, pipeline_class=compiler)
 
     def add_overload(self, result: Any) -> None:
         self.overloads[tuple(result.signature.args)] = result

@@ -9,6 +9,8 @@ import numpy as np
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import dot
 
+FADE = (0.5e-3, 1.5e-3)  # [J] of a deficit, between which a wrench gives way to the damper alone
+
 
 @kernel
 def held_work(wrench: np.ndarray, travel: np.ndarray) -> float:
@@ -16,7 +18,7 @@ def held_work(wrench: np.ndarray, travel: np.ndarray) -> float:
 
     .. math:: \int F \, dx = F_{k-1} \cdot (x_k - x_{k-1})
 
-    [Stramigioli05], [Ryu04]; a rotation is the vector of R_k R_{k-1}ᵀ.
+    [Stramigioli02], [Ryu04]; a rotation is the vector of R_k R_{k-1}ᵀ.
     """
     return dot(wrench, travel, 6)
 
@@ -57,7 +59,7 @@ def damper_rate(deficit: float, motion: float, period: float, most: float) -> fl
 
     .. math:: a = \min\left(\frac{-W}{v^T M v \, T}, \frac{a_{max}}{T}\right)
 
-    [HannafordRyu02] bounded; *motion* is vᵀMv, *most* is a_max. What it leaves is still there in
+    [HR02] bounded; *motion* is vᵀMv, *most* is a_max. What it leaves is still there in
     the next tick.
     """
     if deficit >= most * motion:
@@ -74,3 +76,12 @@ def tank_share(level: float, power: float, seconds: float) -> float:
     if power <= 0.0:
         return 1.0
     return min(1.0, max(level, 0.0) / (power * seconds))
+
+
+@kernel
+def share_left(deficit: float) -> float:
+    """The share of a wrench that is left at a deficit [J]: none where a damper did not help.
+
+    Beside a delay no damper holds every spring; without the spring it takes energy for sure.
+    """
+    return min(max((FADE[1] - deficit) / (FADE[1] - FADE[0]), 0.0), 1.0)

@@ -15,8 +15,8 @@ PORT, OWN, SOURCES, ENGINE, LOW = range(5)
 
 # Places of `Observed.counts`.
 # LATEST: number of the last reading; SINCE: ticks since then; ACTED: ticks that the controller
-# altered; BEGUN: 1 = there was a reading; QUIET: ticks since a force was held; PUT: commands so
-# far; CAUTION: ticks for which the device's own friction is not counted.
+# altered; BEGUN: 1 = there was a reading; QUIET: ticks since a force was held; PUT: commands
+# so far; CAUTION: ticks for which the device's own friction is not counted.
 LATEST, SINCE, ACTED, BEGUN, QUIET, PUT, CAUTION = range(7)
 
 

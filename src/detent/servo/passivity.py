@@ -13,11 +13,13 @@ import numpy as np
 
 from detent.devices.port import SEQUENCE, State
 from detent.kernels.jit import kernel
+from detent.kernels.limits import length, uniform_scale
 from detent.kernels.passivity import (
     certain_travel,
     damper_rate,
     held_work,
     least_loss,
+    share_left,
     tank_share,
 )
 from detent.kernels.so3 import pose_error
@@ -144,6 +146,21 @@ def find_motion(ob: Observed, de: Device) -> float:
 
 
 @kernel
+def share_within_cap(de: Device, p: np.ndarray) -> float:
+    """What the cap would leave of the wrench anyway.
+
+    The damper comes on top of that: of a spring beyond the cap with a damper the cap would leave
+    the same spring.
+    """
+    scale = uniform_scale(de.raw, p["cap"][0])
+    for block in range(2):
+        size, ball = length(de.raw[3 * block : 3 * block + 3]), p["ball"][0, block]
+        if ball > 0.0 and scale * size > ball:
+            scale = ball / size
+    return scale
+
+
+@kernel
 def damp(ob: Observed, de: Device, rate: float) -> None:
     """ob.wrench ← −a M v along actuated axes, on top of what is there."""
     for i in range(6):
@@ -152,15 +169,12 @@ def damp(ob: Observed, de: Device, rate: float) -> None:
 
 
 @kernel
-def pay_from_tank(ob: Observed, de: Device, left: float, seconds: float) -> bool:
-    """ob.wrench ← what must be taken from the wrench so that the tank can pay; whether it must."""
+def paid_share(ob: Observed, de: Device, left: float, seconds: float) -> float:
+    """The share of the wrench that the tank can pay for, until something can be done about it."""
     power = 0.0
     for i in range(6):
         power += de.raw[i] * ob.twist[i]
-    share = tank_share(left, power, seconds)
-    for i in range(6):
-        ob.wrench[i] -= (1.0 - share) * de.guard.actuated[i] * de.raw[i]
-    return share < 1.0
+    return tank_share(left, power, seconds)
 
 
 @kernel
@@ -174,26 +188,27 @@ def apply(ob: Observed, de: Device) -> None:
 
 
 @kernel
-def give_way(ob: Observed, de: Device, deficit: float, p: np.ndarray) -> None:
-    r"""The dual, for a display: it yields to the hand, and so takes from it.
+def give_way(ob: Observed, de: Device, st: State, deficit: float, p: np.ndarray) -> None:
+    r"""The dual, for a display: it yields to the hand, which takes from it; at last it stands.
 
     .. math:: u = a T M^{-1} f, \qquad a = \min\left(\frac{-W}{f^T M^{-1} f \, T^2}, a_{max}\right)
 
-    u is a speed beside the one that the display is told: the wrench is M Δu/T. ob.twist is u.
+    u is a speed beside the one that the display is told: the wrench is M Δu/T. ob.twist is u. What
+    stands still gives nothing, whatever the hand does: so the motion fades as a wrench does.
     """
-    step = p["step"][0]
-    give = 0.0
+    step, give, yields = p["step"][0], 0.0, 0.0
     for i in range(6):
         give += ob.sensed[i] * dot(de.mobility[i], ob.sensed, 6)
-    share = 0.0
     if deficit > NO_DEFICIT and give > 0.0:
-        share = min(deficit / (give * step * step), p["passive_bound"][0])
+        yields = min(deficit / (give * step * step), p["passive_bound"][0])
+    stop = 1.0 - share_left(deficit)
     for i in range(6):
-        speed = share * step * dot(de.mobility[i], ob.sensed, 6)
-        ob.travel[i] = (speed - ob.twist[i]) / step
+        speed = yields * step * dot(de.mobility[i], ob.sensed, 6)
+        slower = stop * p["passive_bound"][0] * st.twist[i]
+        ob.travel[i] = (speed - ob.twist[i] - slower) / step
         ob.twist[i] = speed
     for i in range(6):
-        ob.wrench[i] = dot(de.mass[i], ob.travel, 6)
+        ob.wrench[i] = dot(de.mass[i], ob.travel, 6) - stop * de.raw[i]
     apply(ob, de)
 
 
@@ -212,7 +227,7 @@ def wanted_energy(de: Device, p: np.ndarray) -> float:
 
 
 @kernel
-def control(ob: Observed, de: Device, p: np.ndarray) -> None:
+def control(ob: Observed, de: Device, st: State, p: np.ndarray) -> None:
     """What the controller adds to de.raw."""
     clear_vector(ob.wrench)
     ob.acts[0] = 0
@@ -222,17 +237,20 @@ def control(ob: Observed, de: Device, p: np.ndarray) -> None:
     if law == OBSERVED:
         return
     if ob.dual[0] != 0:
-        give_way(ob, de, -left, p)
+        give_way(ob, de, st, -left, p)
         return
     period = ob.period[0] * p["step"][0]
     motion = find_motion(ob, de)
-    empty = False
+    share = 1.0
     if law == TANK:
-        empty = pay_from_tank(ob, de, left, period + ob.delay[0] * p["step"][0])
+        share = paid_share(ob, de, left, period + ob.delay[0] * p["step"][0])
     deficit = wanted_energy(de, p) - left
     ob.counts[CAUTION] = max(ob.counts[CAUTION] - 1, 0)
-    if deficit > NO_DEFICIT or empty:
+    if deficit > NO_DEFICIT or share < 1.0:
         ob.counts[CAUTION] = p["passive_memory"][0]
+        share *= share_within_cap(de, p) * share_left(-left)
+        for i in range(6):
+            ob.wrench[i] = -(1.0 - share) * de.guard.actuated[i] * de.raw[i]
     if deficit > NO_DEFICIT and motion > 0.0:
         most = p["passive_bound"][0]
         damp(ob, de, damper_rate(deficit, max(motion, ob.floor[0]), period, most))
@@ -255,7 +273,7 @@ def keep_port_passive(s: Any) -> None:
     observe(ob, s.port.state, s.port.command.wrench, p["step"][0])
     if ob.counts[QUIET] > ob.delay[0] and not pushes(s.device):
         forget(ob)
-    control(ob, s.device, p)
+    control(ob, s.device, s.port.state, p)
 
 
 @kernel

@@ -58,13 +58,13 @@ def flag_fault(flags: int) -> int:
 
 
 @kernel
-def has_jumped(st: State, gd: Guarded, step: float) -> bool:
+def has_jumped(st: State, gd: Guarded, step: float, times: float) -> bool:
     r"""Whether a device moved as no hand moves it, between three readings.
 
     .. math:: |\Delta x_k - \Delta x_{k-1}| > \max(j, a \, \Delta t^2)
 
     A hand and motors of newtons accelerate a device by some hundred m/s²; j leaves room for
-    encoders and for readings that come late.
+    encoders and for readings that come late. A device that is mapped moves *times* as far.
     """
     pose_error(st.position, st.quaternion, gd.pose[0:3], gd.pose[3:7], gd.moving)
     passed = 1e-9 * (st.counts[STAMP] - gd.seen[STAMPED])
@@ -75,7 +75,7 @@ def has_jumped(st: State, gd: Guarded, step: float) -> bool:
             change = abs(gd.moving[i] - gd.moved[i])
             worst = max(worst, change / max(JUMP[block], JUMP_RATE[block] * passed * passed))
             gd.moved[i] = gd.moving[i]
-    return worst > 1.0 and gd.seen[READINGS] > 1
+    return worst > times and gd.seen[READINGS] > 1
 
 
 @kernel
@@ -92,7 +92,7 @@ def reading_fault(st: State, gd: Guarded, p: np.ndarray) -> int:
         return DEVICE_SILENT if silent else NO_FAULT
     jumped = False
     if p["jumps"][0] != 0:
-        jumped = gd.seen[READINGS] > 0 and has_jumped(st, gd, p["step"][0])
+        jumped = gd.seen[READINGS] > 0 and has_jumped(st, gd, p["step"][0], float(p["jumps"][0]))
         copy_vector(st.position, gd.pose[0:3])
         copy_vector(st.quaternion, gd.pose[3:7])
     gd.seen[SILENT] = 0

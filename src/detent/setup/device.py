@@ -91,4 +91,4 @@ def fill_limits(p: np.ndarray, contact: Contact, device: DeviceModel) -> None:
     p["ball"] = np.where(np.isfinite(lengths), lengths, 0.0)
     p["continuous"], p["reach"], p["speed"] = safety.continuous, safety.reach, safety.speed
     p["silence"] = int(np.ceil(safety.silence / float(p["step"][0])))
-    p["jumps"] = safety.jumps
+    p["jumps"] = int(np.ceil(safety.stretch)) if safety.jumps else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from detent.coupling import Admittance, Coupling, UnilateralCoupler, VirtualCoupler
+from detent.devices.mapped import Mapped
 from detent.devices.protocol import Device
 from detent.errors import ParameterError
 from detent.local.model import LocalModel
@@ -35,6 +36,8 @@ def fitting_coupling(
     if model.takes_motion:
         return Admittance()
     stiffness, damping = model.gains()
+    if isinstance(device, Mapped):
+        stiffness, damping = device.gains(stiffness, damping)
     spring = VirtualCoupler(stiffness=stiffness, damping=damping)
     tool_mask = subject.start().mask
     inside = bool((model.mask(tool_mask) <= tool_mask).all())

@@ -48,9 +48,8 @@ def asked_of_device(device: Device, p: np.ndarray) -> list[Asked]:
             continue
         mass = float(np.diag(device.mass)[part][acts].min())
         own = float(observed.damping[block]), float(observed.friction[block])
-        limits = stiffness_limits(
-            mass, *own, 2.0 * float(observed.radius[block]), period, delay, damping
-        )
+        resolution = 2.0 * float(observed.radius[block]) / math.sqrt(device.mask[part].sum())
+        limits = stiffness_limits(mass, *own, resolution, period, delay, damping)
         out.append(Asked(unit, stiffness, damping, limits))
     return out
 

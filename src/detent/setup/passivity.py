@@ -10,17 +10,21 @@ import numpy as np
 
 from detent.checks import instance
 from detent.devices.adapters import Adapter
+from detent.devices.mapped import Mapped
 from detent.devices.protocol import Device as DeviceModel
 from detent.devices.simulated import Mass
 from detent.errors import ParameterError
 from detent.servo.observed import SOURCES, Observed
-from detent.servo.parameters import NEVER
+from detent.servo.parameters import NEVER, PULLED
 from detent.servo.structs import Device
 from detent.servo.watching import LAWS, OFF, Passivity
+from detent.setup.asked import Asked
+from detent.setup.limits import beyond_passive
 from detent.setup.sheets import sheet_of
+from detent.world.world import World
 
 
-def passivity_for(asked: Passivity | None, device: DeviceModel) -> Passivity:
+def chosen_passivity(asked: Passivity | None, device: DeviceModel) -> Passivity:
     """What was asked for; else on for a device of a data sheet, off for an ideal one."""
     instance("passivity", asked, Passivity | None, "a Passivity")
     return asked or (Passivity() if sheet_of(device) is not None else OFF)
@@ -70,6 +74,8 @@ def fill_observed(
         observed.delay[:], observed.period[:] = mass.delay, mass.hold
         observed.damping[:], observed.friction[:] = mass.damping, mass.friction
         resolution = float(mass.resolution[0])
+    elif hasattr(struct, "delay"):  # a model whose friction sits in its joints: none is counted
+        observed.delay[:] = struct.delay
     else:
         resolution = _from_sheet(observed, device, step)
     for name in ("damping", "friction"):
@@ -94,7 +100,12 @@ def _from_sheet(observed: Observed, device: DeviceModel, step: float) -> float:
             fact = getattr(sheet, prefix + name)
             known = fact is not None and not fact.assumed
             getattr(observed, name)[block] = fact.value if known else 0.0
-    return sheet.get("resolution") or 0.0
+    resolution = sheet.get("resolution") or 0.0
+    if isinstance(device, Mapped):
+        observed.damping[0] /= device.scale * device.factor
+        observed.friction[0] /= device.factor
+        resolution *= device.scale
+    return resolution
 
 
 def fill_sources(
@@ -115,3 +126,21 @@ def fill_sources(
     mujoco.mj_energyVel(model, still)
     model.opt.gravity[:] = weights
     observed.energy[SOURCES] = float(still.energy.sum())
+
+
+def watch_world(
+    asked: Asked,
+    known: Device,
+    adapter: Adapter,
+    p: np.ndarray,
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    world: World,
+) -> list[str]:
+    """All of it for a session with a world; what is to be said about its stiffness."""
+    fill_observed(known, asked.device, adapter, asked.passivity, float(p["step"][0]))
+    in_tool = model.dof_treeid == model.body_treeid[world.held]
+    mine = ~in_tool | (p["tool"][0] == PULLED)
+    fill_sources(known.observed, model, data, mine)
+    fill_passivity(p, asked.passivity, known.observed)
+    return beyond_passive(known, p, asked.passivity.law)

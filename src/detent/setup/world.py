@@ -21,7 +21,7 @@ from detent.servo.arrays import make_arrays
 from detent.servo.columns import ROW
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
-from detent.servo.parameters import FULL, PARAMETERS, PULLED
+from detent.servo.parameters import FULL, PARAMETERS
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
 from detent.servo.world.overlap import fill_slack
@@ -37,8 +37,7 @@ from detent.setup.device import fill_device, fill_limits, place_device
 from detent.setup.hand import aim, fill_hand
 from detent.setup.joints import with_joint_gains
 from detent.setup.lead import lead_for
-from detent.setup.limits import beyond_passive
-from detent.setup.passivity import fill_observed, fill_passivity, fill_sources
+from detent.setup.passivity import watch_world
 from detent.setup.prepared import Prepared, Settings
 from detent.setup.sinking import heavy_tool
 from detent.world.contact import Contact, settled
@@ -112,7 +111,7 @@ class WorldSubject:
         self, asked: Asked, hand: Hand | None, rate: float, ring: int, host: Host | None
     ) -> Prepared:
         """Everything that a tick works on; slots to an engine are its host's."""
-        world, notes = self.ticked, list[str]()
+        world, notes = self.ticked, self._remarks(asked)
         model, data = make_model(world, asked.contact.mode == "rigid", rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
@@ -121,17 +120,10 @@ class WorldSubject:
             model, capacity, collision_capacity(model, capacity), len(closures.h)
         )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
-        notes += held_by(self.world) + idle_friction(self.world, asked.contact, asked.coupling)
-        notes += heavy_tool(self.world, asked.device)
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
         adapter = place_device(asked.device, device, start, asked.coupling, 1.0 / rate, notes)
-        fill_observed(device, asked.device, adapter, asked.passivity, 1.0 / rate)
-        in_tool = model.dof_treeid == model.body_treeid[world.held]
-        mine = ~in_tool | (p["tool"][0] == PULLED)
-        fill_sources(device.observed, model, data, mine)
-        fill_passivity(p, asked.passivity, device.observed)
-        notes += beyond_passive(device, p, asked.passivity.law)
+        notes += watch_world(asked, device, adapter, p, model, data, world)
         lead = lead_for(asked, device, start.mobility, 1.0 / rate, notes)
         target = adapter.port.state.true_pose.copy()
         aim(target, hand)
@@ -174,6 +166,11 @@ class WorldSubject:
         notes += fill_slack(model, data, servo.scene, rows)
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand, asked.passivity)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
+
+    def _remarks(self, asked: Asked) -> list[str]:
+        """Notes of what the world makes of what was asked for."""
+        friction = idle_friction(self.world, asked.contact, asked.coupling)
+        return held_by(self.world) + friction + heavy_tool(self.world, asked.device)
 
     def _parameters(
         self,

@@ -1,0 +1,69 @@
+"""``detent map``: a map of stability over two parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from detent.cli.common import compile_first, working
+
+out = Console()
+Axes = Annotated[
+    list[str], typer.Argument(help="Two of NAME=FROM:TO:COUNT[:log], such as rate=500:8000:5:log.")
+]
+
+
+def map_(
+    axes: Axes,
+    folder: Annotated[Path, typer.Option("--out", help="Folder for rows and figure.")] = Path(
+        "map"
+    ),
+    world: Annotated[str, typer.Option(help="wall, a built-in world or a file.")] = "wall",
+    device: Annotated[str, typer.Option(help="inertial, or a preset.")] = "inertial",
+    coupling: Annotated[
+        str, typer.Option(help="direct, four-channel, virtual or unilateral.")
+    ] = "direct",
+    passivity: Annotated[
+        str, typer.Option(help="off, observe, damper, reference or tank.")
+    ] = "observe",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another number.")
+    ] = None,
+    where: Annotated[
+        str,
+        typer.Option("--on", help="local, local:WORKERS, dask:ADDRESS or slurm:PARTITION."),
+    ] = "local",
+    chunk: Annotated[int, typer.Option(help="Cells of a task.")] = 100,
+) -> None:
+    """Map where a device is stable: stiffness, damping, rate, delay, mass, own_damping, coulomb,
+    resolution, hand.
+
+    What is in the folder already is not computed again.
+    """
+    from detent.checks import one_of
+    from detent.errors import ParameterError
+    from detent.maps import PARAMETERS, Grid, Setting, parse_axis, run_map
+    from detent.maps.figure import draw_map
+
+    if len(axes) != 2:
+        raise ParameterError("axes", axes, "two")
+    numbers = {}
+    for text in settings or []:
+        name, _, value = text.partition("=")
+        try:
+            numbers[one_of("parameter of a map", name, PARAMETERS)] = float(value)
+        except ValueError:
+            raise ParameterError("--set", text, "of the form NAME=VALUE") from None
+    base = Setting(world, device, coupling, passivity).at(**numbers)
+    grid = Grid(base, parse_axis(axes[0]), parse_axis(axes[1]))
+    compile_first()
+    with working("mapping") as progress:
+        rows = run_map(grid, folder, where, chunk, progress)
+    failed = [row for row in rows if row["error"]]
+    figure = draw_map(grid, rows, folder / "map.png")
+    out.print(f"{len(rows)} cells, {len(failed)} failed: {folder / 'map.parquet'}, {figure}")
+    for row in failed[:3]:
+        out.print(f"  {row['error']}", highlight=False)

@@ -1,0 +1,164 @@
+"""A device that stands in the world larger, turned or elsewhere: its reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from detent.checks import positive, unit_quaternion, vector
+from detent.devices.adapters import Adapter, Placed, behind_port
+from detent.devices.mapped_ticks import make_mapping, read_mapped, write_mapped
+from detent.devices.protocol import Device
+from detent.devices.safety import Safety
+from detent.errors import ParameterError
+from detent.kernels.stages import stage_address
+
+BUTTONS = 32  # that a device may have
+
+
+@dataclass(frozen=True)
+class Mapped:
+    r"""Another device with a mapping between it and the world.
+
+    .. math:: x_w = a_w + s R (x_d - a_d), \qquad F_d = s R^T F_w
+
+    With ``scale`` s the world moves s metres per metre of the device. What is felt is power-
+    consistent: forces grow as motion shrinks, so that no energy comes from the mapping, and a
+    wall of K in the world is s²K at the device. ``force`` is another factor than s, and the
+    session says so. Rotations are not scaled.
+
+    ``clutch`` is a button with which the device moves alone, and force is off; afterwards the two
+    belong together where they are (indexing). ``engage`` is a button without which there is no
+    force. ``rate_zone`` is (rim [m], pace [1/s]): farther than the rim from where it started
+    the device drives the tool on, with pace × the rest of the way.
+    """
+
+    device: Device
+    scale: float = 1.0  # [-] motion of the world over that of the device
+    rotation: Sequence[float] = (1.0, 0.0, 0.0, 0.0)  # from axes of the device to the world's
+    force: float | None = None  # [-] force of the device over that of the world
+    clutch: int | None = None  # number of a button
+    engage: int | None = None  # number of a button
+    rate_zone: tuple[float, float] | None = None  # [m, 1/s]
+
+    def __post_init__(self) -> None:
+        positive("scale", self.scale)
+        unit_quaternion("rotation", self.rotation)
+        if self.force is not None:
+            positive("force", self.force)
+        if self.device.takes_motion:
+            raise ParameterError("device", self.device, "one that takes a wrench, to be mapped")
+        for name in ("clutch", "engage"):
+            value = getattr(self, name)
+            if value is not None and value not in range(BUTTONS):
+                raise ParameterError(name, value, f"a button from 0 to {BUTTONS - 1}")
+        if self.rate_zone is not None:
+            for value in vector("rate_zone", self.rate_zone, (2,)):
+                positive("rate_zone", value)
+
+    @property
+    def factor(self) -> float:
+        """[-] force of the device over that of the world."""
+        return self.scale if self.force is None else self.force
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """(3, 3) from axes of the device to those of the world."""
+        w, x, y, z = unit_quaternion("rotation", self.rotation)
+        return np.array([
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ])  # fmt: skip
+
+    def _into(self, scale: float) -> np.ndarray:
+        """(6, 6) a twist of the world as one of the device."""
+        out = np.zeros((6, 6))
+        out[:3, :3], out[3:, 3:] = self.matrix.T / scale, self.matrix.T
+        return out
+
+    @property
+    def subspace(self) -> str | None:
+        """That of the device."""
+        return self.device.subspace
+
+    @property
+    def offset(self) -> Sequence[float]:
+        """[m] that of the device, as it is in the world."""
+        return self.device.offset
+
+    @property
+    def takes_motion(self) -> bool:
+        """No."""
+        return False
+
+    def mask(self, tool_mask: np.ndarray) -> np.ndarray:
+        """(6,) that of the device; refused if it is another one once it is turned."""
+        mask = self.device.mask(tool_mask)
+        for part in (slice(0, 3), slice(3, 6)):
+            turned = self.matrix @ np.diag(mask[part]) @ self.matrix.T
+            if np.abs(turned - np.diag(mask[part])).max() > 1e-9:
+                allowed = "a rotation that leaves the device's directions in the same subspace"
+                raise ParameterError("rotation", list(self.rotation), allowed)
+        return mask
+
+    def inertia(self, at_hand: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """(6, 6) [kg, kg·m²] as it is in the world."""
+        into = self._into(math.sqrt(self.scale * self.factor))
+        back = np.linalg.inv(into)
+        return np.asarray(into.T @ self.device.inertia(back.T @ at_hand @ back, mask) @ into)
+
+    def cap(self) -> np.ndarray:
+        """(6,) [N, N·m] of the world; of turned axes the smallest."""
+        cap = np.asarray(self.device.cap(), float).copy()
+        if not np.allclose(self.matrix, np.eye(3)):
+            cap = np.where(np.isfinite(cap), np.repeat([cap[:3].min(), cap[3:].min()], 3), cap)
+        cap[:3] /= self.factor
+        return cap
+
+    @property
+    def safety(self) -> Safety:
+        """Those of the device, as they are in the world."""
+        own, f = self.device.safety, self.factor
+        return replace(
+            own,
+            length=(own.length[0] / f, own.length[1]),
+            slew=(own.slew[0] / f, own.slew[1]),
+            reach=0.0 if self.clutch is not None or self.rate_zone else own.reach * self.scale,
+            speed=(own.speed[0] * self.scale, own.speed[1]),
+            stretch=own.stretch * max(self.scale, 1.0),
+        )
+
+    def gains(self, stiffness: Sequence[float], damping: Sequence[float]) -> Any:
+        """Gains of the device as they are in the world."""
+        less = np.repeat([self.scale * self.factor, 1.0], 3)
+        return tuple(tuple((np.asarray(one) / less).tolist()) for one in (stiffness, damping))
+
+    def adapter(self, placed: Placed) -> Adapter:
+        """The device's own, with the mapping before it."""
+        if self.force is not None and self.force != self.scale:
+            placed.notes.append(
+                f"the mapping is not power-consistent: motion × {self.scale:g}, force × "
+                f"{self.force:g}; the hand feels {self.force / self.scale:.3g} times the energy"
+            )
+        if self.rate_zone is not None:
+            placed.notes.append("beyond its rim the rate zone moves the tool without the hand")
+        into = self._into(math.sqrt(self.scale * self.factor))
+        twist = self._into(self.scale) @ placed.twist
+        mobility = into @ placed.mobility @ into.T
+        inner = self.device.adapter(replace(placed, twist=twist, mobility=mobility))
+        state, command, hand = placed.begin()
+        out = make_mapping(state, command, hand, inner.port)
+        out.anchor[:], out.home[:], out.rotation[:] = placed.pose, placed.pose[:3], self.matrix
+        out.factor[:], out.step[:] = (self.scale, self.factor), placed.step
+        chosen = (self.clutch, self.engage)
+        out.buttons[:] = [0 if button is None else 1 << button for button in chosen]
+        out.zone[:] = self.rate_zone or (0.0, 0.0)
+        out.stages[:] = [stage_address(s, inner.struct) for s in (inner.read, inner.write)]
+        return behind_port(out, read_mapped, write_mapped)._replace(
+            begin=inner.begin, end=inner.end, inner=inner
+        )

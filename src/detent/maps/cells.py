@@ -1,0 +1,157 @@
+"""One cell of a map: a session with these numbers, and what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from detent import Passivity, __version__
+from detent.checks import one_of, positive
+from detent.coupling import Coupling, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.devices import Inertial, preset
+from detent.experiments.sampled_wall import WallCase, given, growth, roughness
+from detent.experiments.sampled_wall import swing as wall_swing
+from detent.hands import Constant, Hand, Impedance
+from detent.record.trace import Trace
+from detent.session import Session
+from detent.world.contact import Contact
+from detent.world.world import World
+
+WALL = "wall"  # a device against a wall, on which theory can be drawn
+COUPLINGS = ("direct", "four-channel", "virtual", "unilateral")
+LAWS = ("off", "observe", "damper", "reference", "tank")
+
+#: what a map may go over, with its unit
+PARAMETERS = {
+    "stiffness": "N/m",
+    "damping": "N·s/m",
+    "rate": "Hz",
+    "delay": "ticks",
+    "mass": "kg",
+    "own_damping": "N·s/m",
+    "coulomb": "N",
+    "resolution": "m",
+    "hand": "N/m",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the cells of a map share, and the numbers that one of them has.
+
+    ``world`` is ``"wall"`` (a hand presses the device against it), a built-in world, or a file.
+    ``device`` is ``"inertial"``, with the mass and the flaws of the following lines, or a preset.
+    """
+
+    world: str = WALL
+    device: str = "inertial"
+    coupling: str = "direct"
+    passivity: str = "observe"
+    seconds: float = 1.0  # [s]
+    push: float = 2.0  # [N] against the wall
+    stiffness: float = 1000.0  # [N/m] of the contact, and of the coupling where there is one
+    damping: float = 0.0  # [N·s/m] likewise
+    rate: float = 1000.0  # [Hz]
+    delay: float = 0.0  # [ticks]
+    mass: float = 0.1  # [kg]
+    own_damping: float = 0.5  # [N·s/m]
+    coulomb: float = 0.0  # [N]
+    resolution: float = 0.0  # [m]
+    hand: float = 0.0  # [N/m] of a hand that holds the device where it starts, 0 = none
+
+    def __post_init__(self) -> None:
+        one_of("coupling", self.coupling, COUPLINGS)
+        one_of("passivity", self.passivity, LAWS)
+        for name in ("seconds", "stiffness", "rate", "mass"):
+            positive(name, getattr(self, name))
+
+    def at(self, **numbers: float) -> Setting:
+        """The same with other numbers."""
+        return replace(self, **{n: float(value) for n, value in numbers.items()})  # type: ignore[arg-type]
+
+    @property
+    def key(self) -> str:
+        """Of its content, and of the version that computes it."""
+        text = json.dumps({"detent": __version__} | asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def compute(setting: Setting) -> dict[str, Any]:
+    """The row of a cell; what cannot be computed is a row with the reason."""
+    row: dict[str, Any] = {"key": setting.key} | asdict(setting)
+    row |= {name: float("nan") for name in ("growth", "swing", "given", "roughness")}
+    row |= {"acted": 0, "error": ""}
+    try:
+        row |= wall_cell(setting) if setting.world == WALL else world_cell(setting)
+    except Exception as error:  # a cell that fails must not stop the map
+        row["error"] = f"{type(error).__name__}: {error}"
+    return row
+
+
+def wall_cell(setting: Setting) -> dict[str, Any]:
+    """The device against a wall: how a small motion grows, and what a hit at 0.05 m/s becomes."""
+    if setting.device != "inertial" or setting.coupling != "direct" or setting.hand > 0.0:
+        raise ValueError("the wall has an inertial device, coupled directly, and no hand's spring")
+    case = WallCase(
+        setting.stiffness, setting.damping, 1.0 / setting.rate, round(setting.delay), setting.mass,
+        setting.own_damping, setting.coulomb, setting.resolution, push=setting.push,
+    )  # fmt: skip
+    trace = case.run(setting.seconds, 0.0, 0.05, Passivity(setting.passivity))
+    return measured(trace) | {"growth": growth(case), "swing": wall_swing(trace)}
+
+
+def world_cell(setting: Setting) -> dict[str, Any]:
+    """A world whose tool a hand holds where it starts, or pushes along −y."""
+    known = setting.world in World.library()
+    world = World.builtin(setting.world) if known else World.load(setting.world)
+    device = preset(setting.device) if setting.device != "inertial" else inertial(setting)
+    contact = Contact(setting.stiffness, setting.damping, mode="penalty", strategy="saturate")
+    session = Session(
+        world, contact, coupling(setting), device, rate=setting.rate,
+        passivity=Passivity(setting.passivity),
+    )  # fmt: skip
+    hand: Hand = Constant((0.0, -setting.push, 0.0))
+    if setting.hand > 0.0:
+        hand = Impedance(stiffness=setting.hand)
+    return measured(session.run(setting.seconds, hand))
+
+
+def inertial(setting: Setting) -> Inertial:
+    """The device of a setting."""
+    return Inertial(
+        mass=setting.mass,
+        rotational_inertia=setting.mass * 0.03**2,
+        delay_ticks=round(setting.delay),
+        damping=(setting.own_damping, 1e-3 * setting.own_damping),
+        friction=(setting.coulomb, 0.0),
+        resolution=setting.resolution,
+    )
+
+
+def coupling(setting: Setting) -> Coupling:
+    """The coupling of a setting, with its stiffness where it has one."""
+    if setting.coupling == "direct":
+        return Direct()
+    kinds = {"four-channel": FourChannel, "virtual": VirtualCoupler}
+    kind = kinds.get(setting.coupling, UnilateralCoupler)
+    return kind(stiffness=setting.stiffness, damping=setting.damping)
+
+
+def measured(trace: Trace) -> dict[str, Any]:
+    """What every trace tells."""
+    late = np.asarray(trace["device_position"])[len(trace) // 2 :]
+    return {
+        "swing": float(np.ptp(late, axis=0).max()),
+        "given": given(trace),
+        "roughness": roughness(trace),
+        "acted": int(trace["passive"].sum()),
+    }
+
+
+def compute_chunk(settings: list[Setting]) -> list[dict[str, Any]]:
+    """What one task does."""
+    return [compute(setting) for setting in settings]

@@ -1,0 +1,72 @@
+"""Where the cells of a map are computed: here, on a Dask cluster, or by SLURM.
+
+All of them take `submit(function, argument)` and give something with `done()` and `result()`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from detent.errors import MissingExtraError, ParameterError
+
+FORMS = "local, local:WORKERS, dask:ADDRESS or slurm:PARTITION"
+
+
+@contextmanager
+def open_executor(where: str, folder: Path) -> Iterator[Any]:
+    """The executor that *where* names; *folder* is for what SLURM leaves behind."""
+    kind, _, rest = where.partition(":")
+    if kind == "local":
+        with _here(where, rest) as executor:
+            yield executor
+    elif kind == "dask" and rest:
+        with _dask(rest) as executor:
+            yield executor
+    elif kind == "slurm" and rest:
+        yield _slurm(rest, folder)
+    else:
+        raise ParameterError("--on", where, FORMS)
+
+
+@contextmanager
+def _here(where: str, count: str) -> Iterator[ProcessPoolExecutor]:
+    if count and (not count.isdigit() or int(count) < 1):
+        raise ParameterError("--on", where, FORMS)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = int(count) if count else cores or 1
+    executor = ProcessPoolExecutor(workers, get_context("spawn"))
+    try:
+        yield executor
+    finally:  # what has not begun is not waited for
+        executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Any]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingExtraError("a map on a Dask cluster", "distributed") from error
+    with Client(address, set_as_default=False) as client:
+        # the same cell gives the same row: one that another map computed may serve
+        yield client.get_executor(pure=False, retries=2)
+
+
+def _slurm(partition: str, folder: Path) -> Any:
+    try:
+        import submitit
+    except ImportError as error:
+        raise MissingExtraError("a map on SLURM", "submitit") from error
+    try:
+        executor = submitit.AutoExecutor(folder=folder / "slurm", cluster="slurm")
+    except RuntimeError as error:
+        allowed = f"on a machine that has SLURM ({error})"
+        raise ParameterError("--on", f"slurm:{partition}", allowed) from error
+    executor.update_parameters(slurm_partition=partition, timeout_min=60, cpus_per_task=1)
+    return executor

@@ -1,0 +1,100 @@
+"""A map, chunk by chunk: what is on disk is not computed again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from detent.errors import ParameterError
+from detent.maps.cells import Setting, compute_chunk
+from detent.maps.executors import open_executor
+from detent.maps.grid import Grid
+
+CHUNK = 100  # cells of a task: about a second of work, so that handing them out costs nothing
+POLL = 0.02  # [s]
+
+Rows = list[dict[str, Any]]
+
+
+def run_map(
+    grid: Grid,
+    folder: Path,
+    where: str = "local",
+    chunk: int = CHUNK,
+    progress: Callable[[float], None] = lambda done: None,
+) -> Rows:
+    """All rows of a map, in the order of its cells; also in *folder*, as ``map.parquet``.
+
+    A chunk is written as soon as it is there. Rows do not depend on who computed them, nor on how
+    they were cut.
+    """
+    if chunk < 1:
+        raise ParameterError("chunk", chunk, "at least 1")
+    parts = folder / "chunks"
+    parts.mkdir(parents=True, exist_ok=True)
+    settings = grid.settings()
+    known = read_chunks(parts)
+    missing = list({one.key: one for one in settings if one.key not in known}.values())
+    tasks = [missing[i : i + chunk] for i in range(0, len(missing), chunk)]
+    if tasks:
+        with open_executor(where, folder) as executor:
+            for rows in completed(executor, tasks):
+                write_rows(rows, chunk_file(parts, rows))
+                known |= {row["key"]: row for row in rows}
+                progress(len(known) / max(len(settings), 1))
+    ordered = [known[one.key] for one in settings]
+    write_rows(ordered, folder / "map.parquet", describe(grid))
+    return ordered
+
+
+def completed(executor: Any, tasks: Sequence[list[Setting]]) -> Any:
+    """The results of tasks, as they come."""
+    running = [executor.submit(compute_chunk, task) for task in tasks]
+    while running:
+        done = [one for one in running if one.done()]
+        running = [one for one in running if one not in done]
+        for one in done:
+            yield one.result()
+        if not done:
+            time.sleep(POLL)
+
+
+def describe(grid: Grid) -> dict[str, Any]:
+    """The configuration, for the head of the file."""
+    axes = [grid.first, grid.second]
+    return {"base": asdict(grid.base), "axes": {axis.name: list(axis.values) for axis in axes}}
+
+
+def chunk_file(folder: Path, rows: Rows) -> Path:
+    """A name by content: the same chunk twice is the same file."""
+    text = "".join(row["key"] for row in rows)
+    return folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.parquet"
+
+
+def write_rows(rows: Rows, path: Path, head: dict[str, Any] | None = None) -> None:
+    """At once or not at all: a file that was cut short would look like one that is whole."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pylist(rows)
+    if head is not None:
+        table = table.replace_schema_metadata({"detent": json.dumps(head)})
+    beside = path.with_suffix(f".{os.getpid()}.tmp")
+    pq.write_table(table, beside)
+    beside.replace(path)
+
+
+def read_chunks(folder: Path) -> dict[str, dict[str, Any]]:
+    """All rows that are there, by their keys."""
+    import pyarrow.parquet as pq
+
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("*.parquet")):
+        found |= {row["key"]: row for row in pq.read_table(path).to_pylist()}
+    return found

@@ -1,0 +1,44 @@
+"""Every preset with its default session: a wall is felt where it is, and nothing hums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from feeling import feel, feel_hole, model
+
+from detent.devices import SHEETS
+from detent.kernels.jit import JIT_ENABLED
+
+FEW = ("touch", "omega.3", "moteus-knob", "inverse3")
+pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="seconds of ticks need the compiler")
+
+
+@pytest.mark.parametrize("rate", [1000.0, 4000.0])
+@pytest.mark.parametrize(
+    "name", [name if name in FEW else pytest.param(name, marks=pytest.mark.long) for name in SHEETS]
+)
+def test_a_wall_is_felt_where_it_is_and_at_rest(name: str, rate: float) -> None:
+    """A hand of 300 N/m led 8 mm behind it. A display has no friction of its own: 0.1 N."""
+    felt = feel(name, rate)
+    assert felt.force > felt.own
+    assert felt.depth <= felt.allowed
+    assert felt.swing <= max(2e-5, felt.count)
+    assert felt.ripple <= 0.05
+    assert felt.drag <= (0.1 if SHEETS[name].takes_motion else 2.0 * felt.own)
+    assert felt.over_cap <= 1.0 + 1e-12
+    assert felt.over_slew <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("rate", [1000.0, 4000.0])
+@pytest.mark.parametrize("name", ["sigma.7", "premium-1.5", "omega.7"])
+def test_a_peg_in_a_hole_rests_in_six_directions(name: str, rate: float) -> None:
+    """Pressed into a corner and the bottom, and turned: twelve contacts, no hum."""
+    swing, ripple, run = feel_hole(name, rate)
+    device, last = model(name), run["device_wrench"][-1]
+    assert run["contacts"][-1] >= 8
+    assert swing[:3].max() <= 2e-5 and swing[3:].max() <= 1e-3
+    assert ripple.max() <= 0.05
+    away = np.abs(run["device_position"] - run["tool_position"])[-1]
+    assert (away <= 1e-3 + np.abs(last[:3]) / np.array(device.gains()[0][:3])).all()
+    assert np.linalg.norm(run["device_wrench"][:, :3], axis=1).max() <= device.peak()[0]
+    assert (last[3:] == 0.0).all() == (name == "omega.7")

@@ -1,0 +1,155 @@
+"""Maps: the same rows however they are cut, on whatever they run, killed or not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from detent.errors import DetentError, MissingExtraError, ParameterError
+from detent.maps import Grid, Setting, parse_axis, run_map
+from detent.maps import run as running
+from detent.maps.cells import compute
+from detent.maps.executors import open_executor
+from detent.maps.figure import draw_map
+from waiting import wait_for
+
+AXES = ("stiffness=500:1500:4", "rate=1000:4000:3:log")
+GRID = Grid(Setting(seconds=0.1), *(parse_axis(axis) for axis in AXES))
+
+
+class Inline:
+    """An executor that does it at once, and counts."""
+
+    def __init__(self) -> None:
+        self.cells = 0
+
+    def submit(self, function: Callable[..., Any], task: list[Setting]) -> Any:
+        self.cells += len(task)
+        value = function(task)
+
+        class Done:
+            def done(self) -> bool:
+                return True
+
+            def result(self) -> Any:
+                return value
+
+        return Done()
+
+
+@pytest.fixture
+def inline(monkeypatch: pytest.MonkeyPatch) -> Inline:
+    found = Inline()
+
+    @contextmanager
+    def opened(where: str, folder: Path) -> Iterator[Inline]:
+        yield found
+
+    monkeypatch.setattr(running, "open_executor", opened)
+    return found
+
+
+def test_rows_do_not_depend_on_how_they_are_cut(inline: Inline, tmp_path: Path) -> None:
+    whole = run_map(GRID, tmp_path / "a", chunk=100)
+    parts = run_map(GRID, tmp_path / "b", chunk=5)
+    assert repr(whole) == repr(parts)  # NaN and all
+    assert [row["stiffness"] for row in whole[:3]] == [500.0] * 3
+    assert len(list((tmp_path / "b" / "chunks").glob("*.parquet"))) == 3
+    assert not any(row["error"] for row in whole)
+    # at 1 kHz the boundary is 1000 N/m: some grow, some do not
+    slow = [row for row in whole if row["rate"] == 1000.0]
+    assert [row["growth"] > 0.0 for row in slow] == [row["stiffness"] > 1000.8 for row in slow]
+
+
+def test_what_is_there_is_not_computed_again(inline: Inline, tmp_path: Path) -> None:
+    first = run_map(GRID, tmp_path, chunk=5)
+    assert inline.cells == 12
+    next((tmp_path / "chunks").glob("*.parquet")).unlink()
+    again = run_map(GRID, tmp_path, chunk=7)
+    assert inline.cells in (12 + 5, 12 + 2)
+    assert repr(again) == repr(first)
+    wider = Grid(GRID.base, parse_axis("stiffness=500:1500:4"), parse_axis("rate=1000:4000:5:log"))
+    before = inline.cells
+    run_map(wider, tmp_path)
+    assert inline.cells == before + 8  # the cells in between
+
+
+def test_the_file_says_what_it_is(inline: Inline, tmp_path: Path) -> None:
+    rows = run_map(GRID, tmp_path)
+    table = pq.read_table(tmp_path / "map.parquet")
+    assert table.num_rows == 12
+    assert b'"rate": [1000.0' in table.schema.metadata[b"detent"]
+    assert draw_map(GRID, rows, tmp_path / "map.png").stat().st_size > 10_000
+
+
+def test_a_cell_that_fails_is_a_row_with_the_reason() -> None:
+    row = compute(Setting(device="touch"))
+    assert "inertial" in row["error"]
+    assert "no-such-world" in compute(Setting(world="no-such-world"))["error"]
+    assert compute(Setting(world="corner", coupling="virtual", seconds=0.05))["error"] == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["stiffness", "speed=1:2:3", "rate=2:1:3", "rate=1:2:1", "rate=1:2:3:cubic"]
+)
+def test_axes_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(DetentError):
+        parse_axis(text)
+
+
+def test_a_place_that_there_is_not_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for where in ("moon", "dask:", "local:0", "slurm"):
+        with pytest.raises(ParameterError, match="--on"), open_executor(where, tmp_path):
+            pass
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match="distributed"), open_executor("dask:x", tmp_path):
+        pass
+
+
+def test_slurm_is_refused_where_there_is_none(tmp_path: Path) -> None:
+    pytest.importorskip("submitit")
+    with pytest.raises(ParameterError, match="SLURM"), open_executor("slurm:debug", tmp_path):
+        pass
+
+
+def test_a_real_dask_cluster_gives_the_same_bits(inline: Inline, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    here = run_map(GRID, tmp_path / "here")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        open_executor(f"dask:{cluster.scheduler_address}", tmp_path) as executor,
+    ):
+        tasks = [GRID.settings()[i : i + 4] for i in range(0, 12, 4)]
+        there = {row["key"]: row for rows in running.completed(executor, tasks) for row in rows}
+    assert repr([there[row["key"]] for row in here]) == repr(here)
+
+
+def test_killed_half_way_it_goes_on_where_it_was(inline: Inline, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "detent", "map", *AXES, "--out", str(tmp_path)]
+    started = subprocess.Popen(
+        [*command, "--chunk", "1", "--on", "local:1"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert wait_for(lambda: len(list((tmp_path / "chunks").glob("*.parquet"))) >= 2)
+    finally:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+    grid = Grid(Setting(), *(parse_axis(axis) for axis in AXES))
+    there = len(list((tmp_path / "chunks").glob("*.parquet")))
+    rows = run_map(grid, tmp_path)
+    assert inline.cells == 12 - there
+    assert repr(rows[0]) == repr(compute(grid.settings()[0]))
