@@ -26,8 +26,9 @@ PLANAR = """
 
 
 def scene(bodies: str, option: str = 'gravity="0 0 0"', more: str = "") -> str:
-    """MJCF text of a scene."""
-    return f"<mujoco><option {option}/><worldbody>{bodies}</worldbody>{more}</mujoco>"
+    """MJCF text of a scene whose geoms do not rub, unless the session says so."""
+    smooth = '<custom><text name="detent.friction" data="none"/></custom>'
+    return f"<mujoco>{smooth}<option {option}/><worldbody>{bodies}</worldbody>{more}</mujoco>"
 
 
 def loose(world: World, contact: Contact | None = None, rate: float = 1000.0) -> Session:

@@ -81,3 +81,17 @@ def test_the_guide_gives_the_default_gains() -> None:
 def test_the_guide_is_linked(page: str) -> None:
     path = os.path.relpath(GUIDE, (ROOT / page).parent)
     assert f"({path}" in (ROOT / page).read_text()
+
+
+def test_the_table_of_the_tick_has_its_steps_in_order_and_their_files() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| (\w+) \| .* \| (.*) \|$", page.split("## The port")[0], re.MULTILINE)
+    source = (ROOT / "src/detent/servo/tick.py").read_text(encoding="utf-8")
+    source = source.partition("def tick(")[2].partition("@kernel")[0]
+    steps = re.findall(r"^    (?:call_stage\(s\.stages\[places\.(\w+)\]|(\w+)\(s\))", source, re.M)
+    assert [step for step, _ in table][1:] == [(place or called).lower() for place, called in steps]
+    for _, where in table[1:]:
+        room = ROOT
+        for name in re.findall(r"`([\w/]+\.py)`", where):
+            room = (ROOT / "src/detent" / name).parent if "/" in name else room
+            assert (room / Path(name).name).is_file(), name

@@ -77,7 +77,8 @@ ROOMS: dict[str, set[str]] = {
 
 # The modules that talk to the compiler, and check what it is given; the laws themselves do not.
 COMPILER_MODULES = {
-    f"detent.kernels.{name}" for name in ("cached", "jit", "fields", "struct", "stages")
+    f"detent.kernels.{name}"
+    for name in ("cached", "dispatch", "machine_code", "jit", "fields", "struct", "stages")
 }
 
 KERNELS_USE = {"__future__", "math", "typing", "numpy", "numba"}

@@ -116,6 +116,13 @@ SEAMS = tests(
     "a_seam_is_one_whichever_geom_comes_first",
     "a_seam_with_a_hair_between_is_not_felt_either",
 )
+PASSIVITY = tests(
+    "servo/test_passivity",
+    "torques_count_by_the_vector_of_the_turn",
+    "a_session_above_the_passive_limit_says_so",
+    "it_counts_at_the_rate_of_a_slow_device",
+    "the_engine_port_has_what_contacts_took_from_the_tool",
+)
 DRY = tests(
     "world/test_acting",
     "dry_friction_is_an_elastoplastic_bond",
@@ -149,6 +156,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "kernels/constrained.py": MECHANICS,
     "kernels/inertia.py": (*tests("kernels/test_inertia"), *tests("kernels/test_loops")),
+    "kernels/passivity.py": PASSIVITY,
     "kernels/limits.py": (*tests("kernels/test_limits"), *tests("servo/test_guard")),
     "kernels/rank.py": tests("kernels/test_mapping"),
     "kernels/ringing.py": tests("kernels/test_shaping"),
@@ -159,6 +167,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "kernels/stops.py": MECHANICS,
     "kernels/topology.py": (*tests("kernels/test_mapping"), *TOPOLOGY),
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
+    "servo/contact/brake.py": RUBBING,
     "servo/contact/columns.py": (*BALLS, *ROWS, *BODIES),
     "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
@@ -171,6 +180,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/contact/rows.py": (*LIMITS, *BALLS, *ROWS, *BODIES),
     "servo/contact/rub.py": RUBBING,
     "servo/contact/seams.py": SEAMS,
+    "servo/contact/torques.py": RUBBING,
+    "servo/contact/turn.py": RUBBING,
     "servo/guard.py": (*tests("servo/test_guard"), *HAND, *FAULTS),
     "servo/hand/approach.py": (*HAND, *SHAPED),
     "servo/hand/command.py": HAND,
@@ -187,11 +198,14 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "servo/hand/shape.py": SHAPED,
     "servo/hand/topology.py": TOPOLOGY,
+    "servo/local/coherence.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/merge.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/report.py": LOCAL,
     "servo/local/sense.py": LOCAL,
+    "servo/local/separation.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/smooth.py": LOCAL,
     "servo/mechanism.py": MECHANICS,
+    "servo/passivity.py": PASSIVITY,
     "servo/port.py": HAND,
     "servo/record.py": (*MECHANICS, *STATES, *HAND),
     "servo/tick.py": (*HAND, *MECHANICS, *LOCAL),
@@ -212,6 +226,10 @@ EXPLAINED = {
     "servo/contact/joint_limits.py: rows.stiffness[r], rows.damping[r] = -1.0, -1.0"
     " # from the inertia, see respond: 1.0 -> 2.0":
         "Equivalent: any negative number says that `respond` has yet to find the gains.",
+    "kernels/linalg.py: threshold = 0.0: 0.0 -> 1.0":
+        "Equivalent: the first of the pivots sets it.",
+    "kernels/projection.py: worst, found = -tolerance, -1: 1 -> 2":
+        "Equivalent: any negative number says that none is violated.",
     "servo/contact/rub.py: others += 1: 1 -> 2":
         "Equivalent while there is room: every other row is skipped, and presses with nothing.",
 }  # fmt: skip

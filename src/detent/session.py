@@ -26,6 +26,7 @@ from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Live
 from detent.servo.watching import Passivity
 from detent.setup import combinations
+from detent.setup.collect import collect
 from detent.setup.combinations import suited
 from detent.setup.constants import CHUNK
 from detent.setup.contact import check_material
@@ -34,7 +35,7 @@ from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
 from detent.setup.passivity import chosen_passivity
-from detent.setup.prepared import Prepared, batches, raise_fault
+from detent.setup.prepared import Prepared, raise_fault
 from detent.setup.restore import restored
 from detent.setup.subject import Subject
 from detent.setup.subjects import make_subject
@@ -144,24 +145,11 @@ class Session:
         ready = self.prepare(hand, self.rate, ring=min(ticks, CHUNK))
         combinations.check_simulated(self.device, ready.adapter)
         engine = self.play_engine(ready) if self.local is not None else None
-        parts, done = [], 0
         meta = self.describe(hand, self.rate, ready.notes)
-        writer = self._writer(record, meta)
-        try:
-            for rows in batches(ready, hand, ticks, engine):
-                parts.append(self.subject.kept(rows))
-                done += len(rows)
-                if writer is not None:
-                    writer.append(rows)
-                if progress is not None:
-                    progress(done / ticks)
-                raise_fault(ready.servo, parts[-1])
-        finally:
-            if writer is not None:
-                writer.close({"notes": ready.said()})
-        meta["notes"] = ready.said()
-        meta["notes"] += engine.said() if engine is not None else []
-        return Trace(parts[0] if len(parts) == 1 else np.concatenate(parts), meta)
+        writer, kept = self._writer(record, meta), self.subject.kept
+        rows = collect(ready, hand, ticks, engine, kept, writer, progress)
+        meta["notes"] = ready.said() + (engine.said() if engine is not None else [])
+        return Trace(rows, meta)
 
     @contextmanager
     def live(

@@ -12,6 +12,7 @@ import pytest
 from detent.cli.play import parse_friction
 from detent.errors import ParameterError
 from detent.record.trace import Trace
+from detent.world.friction import NO_FRICTION
 
 
 def played(file: Path, *options: str) -> dict[str, Any]:
@@ -53,8 +54,10 @@ def test_every_coupling_can_be_felt(name: str, kind: str, mode: str, tmp_path: P
 
 def test_friction_as_text() -> None:
     alone = parse_friction("0.5", None)
+    assert alone is not None
     assert (alone.static, alone.kinetic, alone.law) == (0.5, 0.4, "reset-integrator")
-    assert parse_friction(None, None).law == "none"
+    assert parse_friction(None, None) is None  # the world's own
+    assert parse_friction("none", None) is NO_FRICTION
     for text in ("", "0.3,", "0.3,0.2,0.1", "a,b"):
         with pytest.raises(ParameterError, match="MU_S,MU_K"):
             parse_friction(text, None)

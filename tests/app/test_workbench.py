@@ -104,7 +104,8 @@ def test_without_a_browser_the_script_moves_the_tool(capsys: pytest.CaptureFixtu
     assert status is not None and 0 < status.ticks <= 2500
 
 
-LIGHT = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 .1"/>
+LIGHT = """<mujoco><custom><text name="detent.friction" data="none"/></custom><worldbody>
+  <geom name="floor" type="plane" size="1 1 .1"/>
   <body name="ball" pos="0 0 .0999"><freejoint/><geom name="ball" size=".1" mass=".02"/></body>
 </worldbody></mujoco>"""
 
@@ -151,7 +152,7 @@ def test_a_signal_stops_it_cleanly(number: int) -> None:
 @pytest.mark.browser
 def test_the_page_shows_a_running_session(page: Page) -> None:
     assert page.browser.title == "Detent"
-    for folder in ("Hand", "Contact", "Servo", "Plots"):
+    for folder in ("Hand", "Now", "Plots", "Time", "Session", "Contact"):
         assert page.browser.find_elements("xpath", f"//*[text()='{folder}']"), folder
     assert page.number("rate") > 0.0
     assert page.scripted
@@ -183,7 +184,7 @@ def test_a_stiffer_wall_yields_less(page: Page) -> None:
     soft = page.number("depth")
     page.type_number("Stiffness [N/m]", 4.0 * Contact().gains[0])
     wait_for("a smaller depth", lambda: page.number("depth") < 0.5 * soft)
-    page.type_number("Stiffness [N/m]", Contact().stiffness)
+    page.type_number("Stiffness [N/m]", Contact().gains[0])
     wait_for("the depth of before", lambda: page.number("depth") > 0.8 * soft)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from detent import World
 from detent.devices import known, preset
 from detent.devices.drivers import real
 from detent.devices.drivers.driver import Driver
@@ -23,6 +24,12 @@ from detent.devices.drivers.foreign import address_of
 from detent.devices.drivers.native import Native
 from detent.devices.drivers.wheel import Wheel
 
+#: a wall at 3 mm
+WALL = World.from_string(
+    '<mujoco><option gravity="0 0 0"/><worldbody>'
+    '<geom type="box" pos="0.108 0 0" size="0.1 0.5 0.5"/>'
+    '<body name="ball"><freejoint/><geom size="0.005" mass="0.1"/></body></worldbody></mujoco>'
+)
 PATIENCE = 5.0  # [s] for a fake on a busy machine to answer
 FAKES = Path(__file__).parent / "fakes"
 sys.path.insert(0, str(FAKES))  # also of the processes that serve a fake

@@ -24,12 +24,13 @@ from faking import (
     OPENED,
     SLOW,
     TRIPS,
+    WALL,
     WATCHDOG,
     Faked,
     Library,
 )
 
-from detent import Session, World
+from detent import Session
 from detent.devices import SHEETS
 from detent.devices.drivers import DRIVERS, drivable, find_driver, real
 from detent.devices.drivers.contract import Tried, check_driver
@@ -41,15 +42,13 @@ from detent.errors import (
     ParameterError,
 )
 from detent.kernels.jit import JIT_ENABLED
+from sweeps import LONG
 from waiting import wait_for
 
+#: a process takes seconds to start, and a hundred times that in `make test-long`
+TIMES = {"touch": 100, "2diy": 100, "moteus": 100} if LONG else {"touch": 3}
 LATE = 5.0  # [s] that a busy machine may take longer
 
-WALL = World.from_string(
-    '<mujoco><option gravity="0 0 0"/><worldbody>'
-    '<geom type="box" pos="0.108 0 0" size="0.1 0.5 0.5"/>'
-    '<body name="ball"><freejoint/><geom size="0.005" mass="0.1"/></body></worldbody></mujoco>'
-)  # 3 mm to go
 
 needs_speed = pytest.mark.skipif(not JIT_ENABLED, reason="a live servo needs the compiler")
 
@@ -129,10 +128,14 @@ def faults(name: str) -> list[Any]:
 def test_a_fault_of_the_device_is_typed_latched_and_over_with_a_new_session(
     name: str, break_it: Callable[[Any], None], reason: str, tmp_path: Path
 ) -> None:
-    with FAKED[name](tmp_path) as faked:
-        with pytest.raises(DeviceFault, match=reason):
-            run_until_broken(Session(WALL, device=faked.driver), lambda: break_it(faked.fake))
-        assert wait_for(lambda: faked.fake.force() == 0.0)
+    """Again and again where the driver has a thread or a process; see `test_faults`, too."""
+    for turn in range(TIMES.get(name, 1)):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        with FAKED[name](folder) as faked:
+            with pytest.raises(DeviceFault, match=reason):
+                run_until_broken(Session(WALL, device=faked.driver), lambda: break_it(faked.fake))
+            assert wait_for(lambda: faked.fake.force() == 0.0)
 
 
 @needs_speed

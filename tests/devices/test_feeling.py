@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from feeling import feel, feel_hole, model
+from feeling import BALL, DEEPEST, GAP, SETTLED, WATCHED, feel, feel_hole, led, model
 
-from detent.devices import SHEETS
+from detent import Session
+from detent.devices import SHEETS, Pantograph
+from detent.devices.pantograph import HOLDS
 from detent.kernels.jit import JIT_ENABLED
 
 FEW = ("touch", "omega.3", "moteus-knob", "inverse3")
@@ -42,3 +44,17 @@ def test_a_peg_in_a_hole_rests_in_six_directions(name: str, rate: float) -> None
     assert (away <= 1e-3 + np.abs(last[:3]) / np.array(device.gains()[0][:3])).all()
     assert np.linalg.norm(run["device_wrench"][:, :3], axis=1).max() <= device.peak()[0]
     assert (last[3:] == 0.0).all() == (name == "omega.7")
+
+
+@pytest.mark.parametrize("rate", [512.0, 1000.0, 4000.0])
+def test_a_wall_is_felt_on_the_pantograph(rate: float) -> None:
+    """8 mm behind it, by default: at rest to a count, where F/K says."""
+    hand, arrived = led(GAP, DEEPEST, 1.0, False)
+    run = Session(BALL, device=Pantograph(), rate=rate).run(arrived + SETTLED + WATCHED, hand)
+    still = run["time"] >= arrived + SETTLED
+    place, force = run["device_position"][still, 0], run["device_wrench"][still, 0]
+    assert -force.mean() > 2.0
+    assert place.mean() - GAP <= 1e-3 - force.mean() / HOLDS[0]
+    assert np.ptp(place) < 2e-5 and force.std() < 0.05
+    free = (run["time"] < arrived) & (run["device_position"][:, 0] < 0.8 * GAP)
+    assert (run["device_wrench"][free] == 0.0).all()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from detent import Contact, ForcePath, FourChannel, Session, World
-from detent.devices import AdmittanceDisplay, Inertial, Mapped, Preset, preset
+from detent.devices import AdmittanceDisplay, Gripper, Inertial, Mapped, Preset, preset
 from detent.devices.port import BUTTONS, DEAD_MAN, FLAGS
-from detent.errors import ParameterError
+from detent.errors import ParameterError, UnknownNameError
 from detent.hands import Constant, Guided
 from detent.record.trace import Trace
 from detent.servo.loop.loop import run_lockstep
@@ -183,3 +183,63 @@ def test_what_cannot_be_mapped_is_refused() -> None:
     upright = Mapped(Preset(preset("2diy").sheet), rotation=(HALF, HALF, 0.0, 0.0))
     with pytest.raises(ParameterError, match="same subspace"):
         upright.mask(np.ones(6))
+
+
+CLAW = """<mujoco><option gravity="0 0 0"/><worldbody>
+  <geom name="stone" type="box" pos="0.025 0 0" size="0.01 0.01 0.01"/>
+  <body name="palm" pos="0 0.05 0"><freejoint/>
+    <geom size="0.01" mass="0.1" contype="0" conaffinity="0"/></body>
+  <body name="jaw"><joint name="jaw" type="slide" axis="1 0 0" damping="2"/>
+    <geom type="box" size="0.005 0.01 0.01" mass="0.05"/></body>
+</worldbody><actuator>
+  <position name="claw" joint="jaw" kp="200" ctrlrange="0 0.02"/></actuator></mujoco>"""
+
+
+def test_a_gripper_drives_an_actuator_and_feels_what_it_meets() -> None:
+    """From 30 mm open to closed it sends a jaw 20 mm on; a stone is in its way after 10."""
+    grip = Gripper("claw", opening=(0.03, 0.0), control=(0.0, 0.02))
+    device = Mapped(preset("omega.7"), gripper=grip, engage=0)
+    ready = Session(World.from_string(CLAW, tool="palm"), device=device).prepare(None, 1000.0, 8)
+    inner = ready.adapter.inner
+    assert inner is not None
+    state, told = inner.port.state, inner.port.command.gripper
+    state.counts[BUTTONS] = 1
+    for opening, control in ((0.03, 0.0), (0.04, 0.0), (0.02, 0.02 / 3)):
+        state.gripper[0] = opening
+        run_lockstep(ready.servo, 800)
+        assert ready.data.ctrl[0] == pytest.approx(control)
+        assert abs(told[0]) < 1e-3  # nothing is in its way
+    state.gripper[0] = 0.0
+    run_lockstep(ready.servo, 800)
+    jaw = float(ready.data.qpos[-1])
+    assert jaw == pytest.approx(0.01, abs=1e-3)  # at the stone
+    assert told[0] == pytest.approx(2.0 / 3.0 * 200.0 * (0.02 - jaw), rel=1e-3)
+    assert told[0] > 1.0  # it is pushed open
+    state.counts[BUTTONS] = 0
+    run_lockstep(ready.servo, 1)
+    assert told[0] == 0.0
+    state.counts[BUTTONS] = 1
+    run_lockstep(ready.servo, 1)
+    assert told[0] > 1.0
+    ready.release()
+    assert told[0] == 0.0
+
+
+def test_a_gripper_keeps_its_cap_and_names_an_actuator_that_is_there() -> None:
+    assert Mapped(preset("omega.7"), gripper=Gripper("claw")).gripper is not None
+    weak = Gripper("claw", opening=(0.03, 0.0), control=(0.0, 0.02), force=0.25)
+    ready = Session(
+        World.from_string(CLAW, tool="palm"), device=Mapped(preset("omega.7"), gripper=weak)
+    ).prepare(None, 1000.0, 8)
+    inner = ready.adapter.inner
+    assert inner is not None
+    inner.port.state.gripper[0] = 0.0
+    run_lockstep(ready.servo, 800)
+    assert inner.port.command.gripper[0] == 0.25
+    with pytest.raises(UnknownNameError, match="claw"):
+        Session(
+            World.from_string(CLAW, tool="palm"),
+            device=Mapped(preset("omega.7"), gripper=Gripper("hook")),
+        ).run(0.01)
+    with pytest.raises(ParameterError, match="apart"):
+        Gripper("claw", opening=(0.01, 0.01))

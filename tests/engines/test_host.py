@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from detent.errors import EngineError, MissingExtraError, ParameterError
 from detent.hands import Constant
 from detent.servo.loop.live import Live
 from engines import adapters
+from sweeps import LONG
 from waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.live
@@ -24,7 +26,8 @@ pytestmark = pytest.mark.live
 RATE = 1000.0
 CAP = 5.0  # [N]
 AGE, DECAY = 0.15, 0.02  # [s]
-KILLS = int(os.environ.get("DETENT_KILLS", "4"))  # each takes as long as a process to start
+KILLS = 100 if LONG else 3  # each takes as long as a spare to get ready
+BACK = 0.5  # [s] within which force is back
 
 
 def pressing(engine: str | type = "mujoco", **local: object) -> Session:
@@ -74,17 +77,28 @@ def _alive(pid: int) -> bool:
 
 
 def die_and_return(live: Live) -> None:
-    """Kill the engine while the peg presses; wait until a new one is believed again."""
+    """Kill the engine while the peg presses; wait until the spare is believed."""
     assert wait_for(lambda: newest(live)["trust"] == 1.0 and newest(live)["contacts"] > 0)
-    restarts, killed = live.engine.status().restarts, newest(live)["time"]
+    assert wait_for(lambda: live.engine.status().spare)
+    restarts, update = live.engine.status().restarts, int(newest(live)["update"])
     os.kill(live.engine.pid, signal.SIGKILL)
     assert wait_for(lambda: live.engine.status().restarts > restarts)
-    # among the rows so far: it may be back before this thread looks
-    assert wait_for(lambda: faded((rows := live.recent())[rows["time"] > killed]).any())
+    assert wait_for(lambda: newest(live)["update"] > update + 2 and newest(live)["trust"] == 1.0)
+
+
+def stop_and_go_on(live: Live, seconds: float) -> None:
+    """Stop the engine for so long while the peg presses; wait until it is believed again."""
+    assert wait_for(lambda: newest(live)["trust"] == 1.0 and newest(live)["contacts"] > 0)
+    stopped = newest(live)["time"]
+    os.kill(live.engine.pid, signal.SIGSTOP)
+    time.sleep(seconds)
+    if seconds > AGE + 3 * DECAY:
+        assert wait_for(lambda: faded((rows := live.recent())[rows["time"] > stopped]).any())
+    os.kill(live.engine.pid, signal.SIGCONT)
     assert wait_for(lambda: newest(live)["age"] < AGE and newest(live)["trust"] == 1.0)
 
 
-def check_deaths(rows: np.ndarray) -> int:
+def check_deaths(rows: np.ndarray) -> None:
     """Within the cap always; held no longer than the age limit; zero within 20 ms after it."""
     assert np.isfinite(rows["device_wrench"]).all()
     assert np.abs(rows["device_wrench"][:, :2]).max() <= CAP
@@ -93,16 +107,35 @@ def check_deaths(rows: np.ndarray) -> int:
     assert contact[dead].max(initial=0.0) == 0.0
     fading = (rows["age"] > AGE) & (rows["age"] <= AGE + DECAY)
     assert (np.diff(rows["trust"])[fading[1:] & fading[:-1]] < 0.0).all()
-    return int((np.diff(dead.astype(int)) == 1).sum())
 
 
-def test_a_killed_engine_lets_go_and_comes_back(tmp_path: Path) -> None:
+def longest_gap(rows: np.ndarray) -> float:
+    """[s] for which nothing was felt of a contact that the hand presses."""
+    felt = np.linalg.norm(rows["environment_wrench"][:, :3], axis=1) > 0.0
+    began = int(np.argmax(felt))
+    return float(np.diff(rows["time"][began:][felt[began:]]).max())
+
+
+def test_the_spare_takes_over_from_a_killed_engine(tmp_path: Path) -> None:
     file = tmp_path / "killed.arrow"
     with pressing().live(rate=RATE, hand=PUSH, record=file) as live:
         for _ in range(KILLS):
             die_and_return(live)
         assert live.running
-    assert check_deaths(Trace.load(file).rows) >= KILLS
+    rows = Trace.load(file).rows
+    check_deaths(rows)
+    assert (np.diff(rows["update"]) >= 0).all()  # numbers go on
+    assert longest_gap(rows) < BACK
+
+
+def test_a_stopped_engine_lets_go_and_comes_back(tmp_path: Path) -> None:
+    file = tmp_path / "stopped.arrow"
+    with pressing().live(rate=RATE, hand=PUSH, record=file) as live:
+        for seconds in np.random.default_rng(1).uniform(0.005, 1.0, KILLS - 1):
+            stop_and_go_on(live, seconds)
+        stop_and_go_on(live, 0.4)
+        assert live.running and live.engine.status().restarts == 0
+    check_deaths(Trace.load(file).rows)
 
 
 def test_an_engine_that_cannot_start_says_why() -> None:

@@ -7,9 +7,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from detent.kernels.local import (
-    coherence_thresholds,
+    depth_energy,
+    healing_step,
     merged_separation,
     plane_separation,
+    round_separation,
     struck_restitution,
 )
 
@@ -62,11 +64,31 @@ def test_merging_never_loads_the_spring() -> None:
         assert merged_separation(sigma, before, False) >= 0.0
 
 
-def test_thresholds_grow_with_the_period_up_to_the_angle_between_faces() -> None:
-    reach, cosine = coherence_thresholds(0.02, 1.5, 10.0, np.pi / 6.0)
-    assert reach == pytest.approx(0.03)
-    assert cosine == pytest.approx(np.cos(0.2))
-    assert coherence_thresholds(1.0, 1.5, 10.0, np.pi / 6.0)[1] == pytest.approx(np.cos(np.pi / 6))
+def test_a_ball_and_a_rod_are_as_far_as_their_middle() -> None:
+    """Against SciPy's rotations: the distance of a point from a centre, or from a line."""
+    rng = np.random.default_rng(5)
+    for _ in range(100):
+        at, middle = rng.normal(size=(2, 3))
+        n = np.zeros(3)
+        assert round_separation(at, middle, np.zeros(3), n) == pytest.approx(
+            np.linalg.norm(at - middle)
+        )
+        turn = Rotation.random(random_state=rng)
+        axis = turn.apply([0.0, 0.0, 1.0])
+        across = turn.inv().apply(at - middle)[:2]
+        assert round_separation(at, middle, axis, n) == pytest.approx(np.linalg.norm(across))
+        np.testing.assert_allclose(n, turn.apply([*across, 0.0]) / np.linalg.norm(across))
+
+
+def test_healing_costs_no_more_than_there_is() -> None:
+    rng = np.random.default_rng(6)
+    for s, heat in rng.normal(scale=1e-3, size=(500, 2)):
+        step = healing_step(s, 5e-4, 4000.0, heat)
+        cost = depth_energy(4000.0, s - step) - depth_energy(4000.0, s)
+        assert 0.0 <= step <= 5e-4
+        assert cost <= max(heat, 0.0) + 1e-15
+        if step < 5e-4 and s < 0.0:  # all of it is used
+            assert cost == pytest.approx(max(heat, 0.0), abs=1e-15)
 
 
 def test_struck_objects_take_their_share() -> None:

@@ -149,6 +149,40 @@ def test_a_stop_bounces_with_its_restitution(restitution: float) -> None:
     np.testing.assert_allclose(trace["velocities"][:, 0], 0.2, atol=1e-12)
 
 
+def test_what_slides_along_a_curved_stop_is_a_pendulum() -> None:
+    """Inside a ring: the stop takes what the curve asks for, ṡ = 0 and s̈ = 0 along it."""
+    x, y, dx, dy, m, g, r = sp.symbols("x y dx dy m g r", real=True)
+    ring = Mechanism(
+        name="in a ring", coordinates=(x, y), velocities=(dx, dy), position=(x, y, 0),
+        kinetic_energy=m * (dx**2 + dy**2) / 2, gravity=m * g * y,
+        stops=(r - sp.sqrt(x**2 + y**2),), restitution=0.0,
+        constants={m: MASS, g: GRAVITY, r: 0.3}, start=(0.0, -0.3), start_velocity=(0.9, 0.0),
+    )  # fmt: skip
+    trace = Session(ring, device=IDEAL).run(0.1)
+    place = trace["coordinates"]
+    np.testing.assert_allclose(np.linalg.norm(place, axis=1), 0.3, atol=1e-6)
+
+    def swing(t: float, a: np.ndarray) -> list[float]:
+        return [a[1], -GRAVITY / 0.3 * np.sin(a[0])]
+
+    times = trace["time"]
+    want = solve_ivp(swing, (0.0, 0.2), [0.0, 3.0], rtol=1e-10, atol=1e-12, t_eval=times).y[0]
+    np.testing.assert_allclose(np.arctan2(place[:, 0], -place[:, 1]), want, atol=2e-5)
+
+
+def test_two_stops_hold_at_once() -> None:
+    """Pressed into a corner it stays there, and each stop pushes with what presses on it."""
+    x, y, dx, dy, m, g = sp.symbols("x y dx dy m g", real=True)
+    corner = Mechanism(
+        name="in a corner", coordinates=(x, y), velocities=(dx, dy), position=(x, y, 0),
+        kinetic_energy=m * (dx**2 + dy**2) / 2, gravity=m * g * (x + 2 * y), stops=(y, x),
+        restitution=0.0, constants={m: MASS, g: GRAVITY}, start=(0.0, 0.0),
+    )  # fmt: skip
+    trace = Session(corner, device=IDEAL).run(0.02)
+    np.testing.assert_allclose(trace["coordinates"], 0.0, atol=1e-12)
+    np.testing.assert_allclose(trace["velocities"], 0.0, atol=1e-9)
+
+
 def test_a_pivot_of_round_off_is_no_good_condition() -> None:
     factor = Session(builtin("rolling-disk"), device=IDEAL).prepare(None, 1000.0, 1).servo.mechanics
     pivots = factor.J_metric.diaginv

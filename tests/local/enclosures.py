@@ -9,7 +9,7 @@ import numpy as np
 
 from detent import Contact, LocalModel, Pace, Session, World
 from detent.hands import Guided
-from detent.session import advance
+from detent.setup.prepared import advance
 from lab import PLANAR, scene
 
 RATE = 1000.0  # [Hz]

@@ -27,7 +27,7 @@ UP, DOWN, ASIDE = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0), (0.0, 0.6, 0.8)
 
 
 def test_cluster_takes_least_separation_and_mean_normal() -> None:
-    one = cluster(near(((0, 0, 0), UP, -0.001), ((0.001, 0, 0), ASIDE, -0.003)), 0.002)
+    one, _ = cluster(near(((0, 0, 0), UP, -0.001), ((0.001, 0, 0), ASIDE, -0.003)), 0.002)
     assert len(one) == 1
     assert one["separation"][0] == -0.003
     mean = np.array(UP) + np.array(ASIDE)
@@ -36,17 +36,28 @@ def test_cluster_takes_least_separation_and_mean_normal() -> None:
 
 def test_cluster_keeps_apart_what_is_far_or_opposed_or_of_another_body() -> None:
     contacts = near(((0, 0, 0), UP, 0.0), ((0.003, 0, 0), UP, 0.0), ((0, 0, 0.001), DOWN, 0.0))
-    assert len(cluster(contacts, 0.002)) == 3
+    assert len(cluster(contacts, 0.002)[0]) == 3
     contacts = near(((0, 0, 0), UP, 0.0), ((0.001, 0, 0), UP, 0.0))
     contacts["other"][1] = 7
-    assert len(cluster(contacts, 0.002)) == 2
+    assert len(cluster(contacts, 0.002)[0]) == 2
+    contacts["other"][1], contacts["shapes"][1] = contacts["other"][0], (0, 3)
+    assert len(cluster(contacts, 0.002)[0]) == 2
 
 
 def test_every_member_of_a_cluster_is_near_every_other() -> None:
     """TH 6.8: within the threshold of all others, not of one."""
     chain = near(*(((0.0015 * k, 0, 0), UP, 0.001 * k) for k in range(4)))
     for one in (cluster(chain, 0.002), cluster(chain[::-1], 0.002)):
-        assert len(one) == 2
+        assert len(one[0]) == 2
+
+
+@pytest.mark.parametrize("depths", [(0.001, 0.001), (0.004, 0.001, 0.003), (0.002, -0.001)])
+def test_a_cluster_presses_as_its_members_do(depths: tuple[float, ...]) -> None:
+    """M24 changes no force: K Σ d_j of what is touched, from the one depth that is left."""
+    members = near(*(((1e-4 * k, 0, 0), UP, -d) for k, d in enumerate(depths)))
+    (one,), (weight,) = cluster(members, 0.002)
+    force = sum(max(d, 0.0) for d in depths)
+    assert -weight * one["separation"] == pytest.approx(force)
 
 
 def test_updates_keep_the_nearest_and_say_how_many_did_not_fit() -> None:
@@ -84,8 +95,11 @@ def test_intent_reaches_farther_in_the_direction_of_motion() -> None:
 
 def test_points_are_in_the_frames_of_the_links() -> None:
     turned = np.array([[1.0, 2.0, 3.0, np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]])  # 90° about z
-    point = tool_points(near(((1.0, 2.5, 3.0), UP, 0.25)), turned)
+    ball = near(((1.0, 2.5, 3.0), UP, 0.25))
+    point = tool_points(ball, turned)
     np.testing.assert_allclose(point, [[0.5, 0.0, 0.25]], atol=1e-15)
+    ball["bulge"] = 0.1  # its centre
+    np.testing.assert_allclose(tool_points(ball, turned), [[0.5, 0.0, 0.35]], atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["place", "normal", "separation", "velocity", "give"])
@@ -104,6 +118,8 @@ def test_what_is_not_finite_is_refused_by_name(name: str) -> None:
         ("restitution", 3.0, "restitution"),
         ("normal", 0.0, "normal of length 0"),
         ("place", 1e300, "beyond"),
+        ("radius", -0.1, "curved"),
+        ("curve", 9, "curved"),
     ],
 )
 def test_impossible_values_are_refused(name: str, value: float, words: str) -> None:

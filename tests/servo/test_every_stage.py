@@ -34,6 +34,7 @@ from detent.devices import AdmittanceDisplay, Inertial
 from detent.hands import Guided, Impedance, Sinusoid
 from detent.mechanism.library import builtin
 from detent.servo.table import TABLES
+from detent.world.friction import SCENE_FRICTION
 from lab import scene
 
 SECONDS = 1.0
@@ -51,7 +52,7 @@ CROWDED = scene(
     <geom name="next" type="box" size=".5 .5 .1" pos="1 0 -.1"/>
     <body name="tool" pos="0 0 .05"><freejoint/>
       <geom type="box" size=".05 .05 .05" mass="1"/></body>
-    <body name="ball" pos=".101 0 .05"><freejoint/><geom size=".05" mass=".5"/></body>
+    <body name="ball" pos=".101 0 .05"><freejoint/><geom size=".05" mass=".5" condim="6"/></body>
     <body pos="0 .12 .1"><joint name="swing" type="ball" range="0 .2" limited="true" damping=".01"/>
       <geom type="capsule" size=".02" fromto="0 0 0 0 .1 0" mass=".2"/></body>
     <body pos="0 -.12 .1"><joint name="a" axis="1 0 0" range="-.1 .1" limited="true"
@@ -114,6 +115,9 @@ SESSIONS: dict[str, Callable[[], Session]] = {
     "corner, rigid": world("corner", contact=Contact(mode="rigid")),
     "corner, rigid, friction": world("corner", contact=replace(RUB, mode="rigid")),
     "corner, friction": world("corner", contact=RUB),
+    "corner, a bond": world("corner", contact=Contact(friction=Friction(damping_ratio=1.0))),
+    "crowded, the scene's friction": crowded(contact=Contact(friction=SCENE_FRICTION)),
+    "crowded, rigid, the scene's": crowded(contact=Contact(friction=SCENE_FRICTION, mode="rigid")),
     "corner, Dahl": world("corner", contact=Contact(friction=Friction(law="dahl"))),
     "corner, limits": world("corner", device=WEAK),
     "corner, scaled": world("corner", contact=Contact(strategy="scale"), device=WEAK),

@@ -13,13 +13,14 @@ from detent.servo import places
 from detent.servo.hand.lead import know_hand
 from detent.servo.hand.model import hand_wrench
 from detent.servo.parameters import PLAYBACK_HAND, SINUSOID_HAND
-from detent.servo.structs import Servo
-from lab import LOOSE, PLANAR, advance, run_stage, scene, start
+from detent.servo.structs import FAULT, Servo
+from lab import LOOSE, PLANAR, advance, mirror, run_stage, scene, start
 
 STEP = 1e-3
 FLOOR = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
 PEG = f'<body name="peg">{PLANAR}<geom type="box" size=".021 .0105 .01"/></body>'
 MASS = 2.0  # [kg] of the peg
+SOME_FAULT = 1
 
 
 # --- who leads
@@ -27,7 +28,7 @@ MASS = 2.0  # [kg] of the peg
 
 def approached(device: Device) -> Servo:
     """A tool that leads a device, which is somewhere else and moves otherwise."""
-    world = World.from_string(scene(PEG))
+    world = World.from_string(scene(PEG)).placed((0.04, -0.03, 0.0))
     s = start(Session(world, coupling=Admittance(), device=device), qvel=[0.1, -0.2, 0.5]).servo
     s.port.state.position[:2] += (2e-3, -1e-3)
     s.port.state.twist[:] = (0.05, 0.02, 0, 0, 0, 0.4)
@@ -68,6 +69,39 @@ def test_what_the_hand_is_known_to_do_follows_the_whole_inertia() -> None:
     s.lead.feedback[:] = rng.standard_normal(6)
     know_hand(s.lead, s.port.state, s.device)
     np.testing.assert_allclose(s.lead.sensed, -s.device.mass @ s.lead.feedback, rtol=1e-12)
+
+
+def test_smooth_torques_are_all_that_mujoco_knows_and_the_couplings_wrench() -> None:
+    """Springs, dampers and motors, less weight and Coriolis terms, and Jᵀ of what pulls it."""
+    arm = """<body name="a"><joint name="a" axis="0 1 0" damping=".05" stiffness=".3"/>
+      <geom type="capsule" fromto="0 0 0 .2 0 0" size=".02"/>
+      <body name="tool" pos=".2 0 0"><joint axis="0 1 0" damping=".02"/>
+        <geom type="capsule" fromto="0 0 0 .2 0 0" size=".02"/></body></body>"""
+    more = '<actuator><position joint="a" kp="2"/></actuator>'
+    world = World.from_string(scene(arm, 'gravity="0 0 -9.81"', more), tool="tool")
+    world = world.placed((0.4, -0.9))
+    ready = start(Session(world), qvel=[2.0, -3.0])
+    s = ready.servo
+    s.port.state.position[0] += 2e-3
+    for place in (places.SENSE, places.APPROACH):
+        run_stage(s, place)
+    data = mirror(ready)
+    want = data.qfrc_passive + data.qfrc_actuator - data.qfrc_bias
+    assert np.abs(data.qfrc_actuator).max() > 0.1
+    pulled = s.motion.jac.T @ s.motion.on_tool + s.motion.reaction
+    np.testing.assert_allclose(s.motion.torque, want + pulled, rtol=1e-9, atol=1e-12)
+    assert np.abs(pulled).max() > 1e-3
+
+
+def test_every_tick_has_one_command_and_a_fault_latches_it() -> None:
+    ready = start(Session(World.builtin("corner")))
+    for tick in range(1, 4):
+        advance(ready, 1)
+        command = ready.servo.port.command
+        assert (command.sequence[0], command.latched[0]) == (tick, 0)
+    ready.servo.clock.counts[FAULT] = SOME_FAULT
+    run_stage(ready.servo, places.TICK)
+    assert (command.sequence[0], command.latched[0]) == (4, 1)
 
 
 # --- the model of a hand

@@ -11,12 +11,18 @@ from detent import LocalModel, Session, World
 from detent.local.constants import MOST_CONSTRAINTS
 from detent.local.records import (
     AGE,
+    ARRIVED,
+    BALL,
     CONSTRAINT,
     COUNT,
     FRESH,
     HEAD,
+    LOADED,
     MEAN_PERIOD,
+    PLANE,
     REJECTED,
+    RESETS,
+    ROD,
     SEEN,
     STRUCK,
     TIME,
@@ -26,16 +32,17 @@ from detent.local.records import (
     update_size,
 )
 from detent.servo import places
+from detent.servo.local.coherence import NONE, find_same, match_update
 from detent.servo.local.merge import (
-    NONE,
-    find_known,
     is_sound,
     merge_update,
     move_plane,
     note_period,
-    spring_energy,
 )
 from detent.servo.local.report import give_way, note_push
+from detent.servo.local.sense import watch_age
+from detent.servo.local.separation import true_separation
+from detent.servo.structs import Servo
 from detent.setup.prepared import Prepared
 from lab import run_stage, start
 
@@ -63,6 +70,7 @@ def sound(rng: np.random.Generator) -> np.ndarray:
         item[name][0] = rng.standard_normal(item[name].shape[1])
     item["normal"][0] = Rotation.random(random_state=rng).apply([0.0, 0.0, 1.0])
     item["separation"], item["drift"], item["link"] = *rng.standard_normal(2), 1
+    item["weight"] = 1.0
     return item
 
 
@@ -105,12 +113,12 @@ def test_an_update_is_merged_as_far_as_it_goes() -> None:
         new["link"][i] = link
     new["normal"][1] *= 2.0
     head[COUNT], head[TIME] = 3, 1.0
-    assert merge_update(s.scene, s.local, head, new, s.parameters, 1000)
+    assert merge_update(s.scene, s.local, head, new, s.parameters, 1000, 1000)
     assert s.local.number[0] == 2 and s.local.counts[REJECTED] == 1
     np.testing.assert_array_equal(s.local.held["place"][:2], new["place"][[0, 2]])
-    assert not merge_update(s.scene, s.local, head, new, s.parameters, 1001)  # it is not newer
+    assert not merge_update(s.scene, s.local, head, new, s.parameters, 1001, 1001)  # not newer
     head[COUNT], head[TIME] = MOST_CONSTRAINTS + 9, 1.1  # the rest is of zero normal
-    assert merge_update(s.scene, s.local, head, new, s.parameters, 1100)
+    assert merge_update(s.scene, s.local, head, new, s.parameters, 1100, 1100)
     assert s.local.number[0] == 4
 
 
@@ -123,14 +131,6 @@ def test_the_mean_period_is_that_of_the_last_updates() -> None:
         last = np.diff(times)[-len(lo.periods) :]
         assert lo.times[MEAN_PERIOD] == pytest.approx(last.mean() if n else 0.0)
         times.append(times[-1] + rng.uniform(0.01, 0.1))
-
-
-def test_springs_store_half_k_s_squared_of_what_is_touched() -> None:
-    lo = empty()
-    lo.number[0] = 3
-    lo.held["separation"][:3] = (-0.002, 0.001, -0.001)
-    lo.held["stiffness"][:3] = (500.0, 800.0, np.nan)
-    assert spring_energy(lo, 1000.0) == pytest.approx(0.5 * (500 * 4e-6 + 1000 * 1e-6))
 
 
 # --- objects that give way
@@ -191,19 +191,132 @@ def test_a_plane_has_moved_since_the_engine_looked() -> None:
     assert np.isfinite(lo.held["shift"][0])
 
 
-@pytest.mark.parametrize("same", ["all", "link", "other", "place", "normal", "taken"])
-def test_a_known_constraint_is_that_of_the_same_bodies_near_it(same: str) -> None:
+SAME_PAIR = ("link", "other", "shapes")
+
+
+@pytest.mark.parametrize("differs", ["nothing", *SAME_PAIR, "normal", "taken"])
+def test_a_known_constraint_is_that_of_the_same_shapes(differs: str) -> None:
+    """Its point is where it was on the tool, wherever that is in the world by now."""
     lo, new = empty(), sound(np.random.default_rng(6))
     lo.number[0] = 1
-    for name in ("link", "other", "place", "normal"):
+    for name in (*SAME_PAIR, "normal", "point"):
         lo.before[name][0] = new[name][0]
-    if same == "taken":
+    lo.before["place"][0] = 5.0
+    if differs == "taken":
         lo.taken[0] = 1
-    elif same == "normal":
+    elif differs == "normal":
         new["normal"] *= -1.0
-    elif same != "all":
-        new[same] += 1
-    assert find_known(lo, new, 0, 0.1, 0.9) == (0 if same == "all" else NONE)
+    elif differs != "nothing":
+        new[differs] += 1
+    assert find_same(lo, new, 0, 0.9) == (0 if differs == "nothing" else NONE)
+
+
+def test_neighbours_do_not_swap_however_far_the_tool_went() -> None:
+    """Two corners of a tool that slid by their spacing; and a corner of the other, on its face."""
+    lo, new = empty(), np.concatenate([sound(np.random.default_rng(7))] * 2)
+    new["place"], new["velocity"] = ((0.02, 0, 0), (0.01, 0, 0)), 0.0
+    new["point"] = (0.01, 0, 0), (0.0, 0, 0)
+    lo.number[0] = 2
+    lo.before[:2] = 0
+    for name in (*SAME_PAIR, "normal"):
+        lo.before[name][:2] = new[name]
+    lo.before["point"][:2] = new["point"][::-1]
+    lo.before["place"][:2] = (0.0, 0, 0), (0.01, 0, 0)
+    lo.match[:2] = NONE
+    match_update(lo, new, 2, 0.1, 0.9, 0.01)
+    np.testing.assert_array_equal(lo.match[:2], [1, 0])
+    lo.taken[:2], lo.match[:2] = 0, NONE
+    new["place"], new["point"] = lo.before["place"][:2], ((0.3, 0, 0), (0.4, 0, 0))
+    match_update(lo, new, 2, 0.1, 0.9, 0.01)
+    np.testing.assert_array_equal(lo.match[:2], [0, 1])
+
+
+def corner_of(s: Servo, depth: float) -> np.ndarray:
+    """A constraint of a plane that a point of the tool is that deep in."""
+    new = np.zeros(1, CONSTRAINT)
+    link = int(np.argmax(s.scene.body_tree >= 0))
+    new["link"], new["group"], new["normal"], new["weight"] = link, -1, (0.0, 1.0, 0.0), 1.0
+    new["place"], new["separation"] = s.scene.xpos[link] + (0.0, depth, 0.0), -depth
+    for name in ("stiffness", "damping", "restitution", "friction"):
+        new[name] = np.nan
+    return new
+
+
+def merged(s: Servo, new: np.ndarray, tick: int) -> np.ndarray:
+    """The set after an update with these constraints."""
+    head, all_of_it = np.zeros(HEAD), np.zeros(MOST_CONSTRAINTS, CONSTRAINT)
+    head[COUNT], head[TIME], all_of_it[: len(new)] = len(new), tick * STEP, new
+    assert merge_update(s.scene, s.local, head, all_of_it, s.parameters, tick, tick)
+    return s.local.held[: s.local.number[0]]
+
+
+@pytest.mark.parametrize("heal", [True, False])
+def test_a_neighbour_takes_over_the_depth_of_its_pair(heal: bool) -> None:
+    """A vertex replaced by the next: the spring is neither loaded nor unloaded."""
+    s = prepared(heal=heal).servo
+    run_stage(s, places.MERGE)
+    new = corner_of(s, 1e-3)
+    held = merged(s, new, 1)
+    assert held["separation"][0] == 0.0 and held["offset"][0] == pytest.approx(1e-3)
+    held["separation"][0], held["offset"][0] = -1e-3, 0.0
+    new["point"] = (0.5, 0.0, 0.0)  # far away on the tool
+    new["place"] += (0.5, 0.0, 0.0)
+    held = merged(s, new, 2)
+    assert held["separation"][0] == pytest.approx(-1e-3)
+    assert held["late"][0] == 0 and s.local.counts[RESETS] == 0
+    held = merged(s, new, 3)  # the same once more changes nothing
+    assert held["separation"][0] == pytest.approx(-1e-3) and held["offset"][0] == 0.0
+    new = np.concatenate([new] * 2)  # and two share what one stored
+    new["point"][1] += (0.0, 0.0, 0.4)
+    new["place"][1] += (0.0, 0.0, 0.4)
+    held = merged(s, new, 4)
+    assert (held["separation"] ** 2).sum() <= 1e-6 * (1.0 + 1e-9)
+    assert s.local.times[LOADED] <= 1e-15
+
+
+def test_bonds_of_friction_go_with_their_constraints() -> None:
+    """In whatever order the next update has them, and wherever the tool went."""
+    s = prepared().servo
+    run_stage(s, places.MERGE)
+    new = np.concatenate([corner_of(s, 1e-3)] * 2)
+    new["point"][1], new["place"][1] = (0.01, 0.0, 0.0), new["place"][1] + (0.01, 0.0, 0.0)
+    held = merged(s, new, 1)
+    held["memory"][:, 0] = 3.0, 4.0
+    new["place"] += (0.01, 0.0, 0.0)
+    np.testing.assert_array_equal(merged(s, new[::-1], 2)["memory"][:, 0], [4.0, 3.0])
+
+
+def test_a_round_tool_is_where_its_centre_is() -> None:
+    """However it turned since: a ball on a plane, and round a rod, against their distances."""
+    s, rng = prepared().servo, np.random.default_rng(8)
+    link = int(np.argmax(s.scene.body_tree >= 0))
+    for curve, radius in ((PLANE, 0.0), (BALL, 0.02), (ROD, 0.03)):
+        run_stage(s, places.MERGE)
+        new = corner_of(s, 0.0)
+        new["bulge"], new["curve"], new["radius"], new["axis"] = 0.01, curve, radius, (0, 0, 1)
+        new["axis"] *= curve == ROD
+        new["point"] = (0.0, 0.01, 0.0)  # the centre, above the place
+        held = merged(s, new, 10 * curve + 1)
+        middle = new["place"][0] - (0.0, radius, 0.0)
+        for _ in range(5):
+            s.scene.qpos[:] = rng.uniform((-0.03, 0.0, -0.03), (0.03, 0.06, 0.03))
+            run_stage(s, places.MERGE)
+            turn = s.scene.xmat[link].reshape(3, 3)
+            way = s.scene.xpos[link] + turn @ (0.0, 0.01, 0.0) - middle
+            want = way[1] if curve == PLANE else np.linalg.norm(way[:2]) - radius
+            assert true_separation(s.scene, held, 0) == pytest.approx(want - 0.01, abs=1e-12)
+
+
+def test_the_age_of_an_update_is_that_of_the_clock() -> None:
+    """A host that skips ticks does not trust an update for longer than the wall clock allows."""
+    lo, p = empty(), prepared(age_limit=0.1, decay=0.02).servo.parameters
+    lo.counts[ARRIVED] = 0
+    watch_age(lo, p, 100)
+    assert lo.times[AGE] == pytest.approx(0.1) and lo.times[TRUST] == 1.0
+    watch_age(lo, p, 111)  # ten ticks were skipped
+    assert lo.times[TRUST] == pytest.approx(1.0 - 0.011 / 0.02)
+    watch_age(lo, p, 300)
+    assert lo.times[TRUST] == 0.0 and lo.times[AGE] == pytest.approx(0.3)
 
 
 # --- through the compiled stages
@@ -252,7 +365,7 @@ def test_springs_return_unloaded_and_fade_loaded(trust: float, age: float, left:
     held["place"][0], held["link"][0] = s.scene.xpos[link] + (0.0, depth, 0.0), link
     for name in ("stiffness", "damping", "restitution", "friction"):
         held[name][0] = np.nan
-    held["group"][0], s.local.number[0] = -1, 1
+    held["group"][0], held["weight"][0], s.local.number[0] = -1, 1.0, 1
     held["rate"][0], s.scene.qvel[1] = 0.04, 0.1
     s.local.times[TRUST], s.local.times[AGE] = trust, age
     run_stage(s, places.SENSE)

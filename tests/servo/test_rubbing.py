@@ -63,7 +63,7 @@ def rubbing(xml: str, seed: int, law: str) -> Prepared:
     """A random state, sensed and responded to, with bonds from nowhere."""
     rng = np.random.default_rng(seed)
     world = World.from_string(xml, tool="tool")
-    friction = Friction(law=law, static=0.5, kinetic=0.4)
+    friction = Friction(law=law, static=0.5, kinetic=0.4, damping_ratio=1.0)
     ready = start(loose(world, Contact(2000.0, 5.0, mode="penalty", friction=friction)))
     model, sc = ready.model, ready.servo.scene
     mujoco.mj_integratePos(model, sc.qpos, rng.normal(size=model.nv, scale=0.05), 1.0)

@@ -117,7 +117,7 @@ class Controls:
         name = session.world.name
         worlds = World.library() if name in World.library() else [name, *World.library()]
         self._list(gui, "World", worlds, name, lambda one: self._ask(world=one),
-                   "Another built-in world; contact mode and friction stay.")  # fmt: skip
+                   "Another built-in world; mode and wall stay.")  # fmt: skip
         self._list(gui, "Mode", MODES, contact.mode, lambda one: self._ask(contact={"mode": one}),
                    "How contact is rendered: impulses, penalty alone, or rigid.")  # fmt: skip
         self._list(gui, "Friction", LAWS, contact.rubbing.law, self._friction,
@@ -160,7 +160,8 @@ class Controls:
         self._ask(contact=PRESETS[name])
 
     def _friction(self, law: str) -> None:
-        static = self._contact.rubbing.static if self._contact.rubbing.law != NONE else FRICTION
+        now = self._contact.rubbing
+        static = now.static if now.law != NONE else FRICTION
         self._ask(contact={"friction": rubbing(law, static)})
 
     def _add_coefficient(self, gui: viser.GuiApi, friction: Friction) -> None:

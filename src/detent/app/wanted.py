@@ -66,14 +66,14 @@ def renewed(session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> 
     """
     if session.subject.mechanism is not None:
         return session  # it starts over
-    contact, coupling, force_path, *_ = live.settings
+    contact, coupling, force_path, _, passivity = live.settings
     contact = replace(contact or session.contact, **wanted.contact)
     device = session.device if wanted.device is None else named_device(wanted.device)
     local = session.local
     if wanted.local is not None:
         local = LocalModel() if wanted.local else None
     if wanted.world is not None:
-        plain = Contact(mode=contact.mode, friction=contact.friction, wall=contact.wall)
+        plain = Contact(mode=contact.mode, wall=contact.wall)
         world = World.builtin(wanted.world)
         return Session(world, plain, device=device, rate=session.rate, local=local)
     link = wanted.link or session.world.body_name(session.world.held)
@@ -89,6 +89,7 @@ def renewed(session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> 
         world, contact, tie, device, force_path, session.outside, session.rate,
         session.integrator, session.frozen, session.baumgarte, local, session.engine,
         session.pace if local is not None else None, session.sleep,
+        passivity=passivity if wanted.device is None else None,
     )  # fmt: skip
 
 

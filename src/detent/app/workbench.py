@@ -195,7 +195,7 @@ class Show:
     ) -> None:
         self._server, self._screen, self._stopper = server, screen, stopper
         self._rate, self._realtime = rate, realtime
-        self._until = None if seconds is None else time.monotonic() + seconds
+        self._seconds, self._until = seconds, 0.0  # [s] how long, and until when
         self._file, self._record = record, record
         self._lead = Leading()
         self._notice = ""  # for the next page
@@ -241,8 +241,7 @@ class Show:
                 bench.pull.hold()
             self._screen.say_once("rights", live.promises.advice)
             self._stopper.gentle = True
-            left = None if self._until is None else self._until - time.monotonic()
-            run(bench, live, self._screen, self._stopper.stop, left)
+            run(bench, live, self._screen, self._stopper.stop, self._left())
             live.stop()
             status, wanted, self._lead = live.status(), bench.wanted, bench.lead
         ends = wanted is None or self._stopper.stop.is_set()
@@ -255,6 +254,13 @@ class Show:
         if ends or wanted is None:
             return status, None
         return status, self._next(session, live, wanted, start)
+
+    def _left(self) -> float | None:
+        """[s] to the end; they count from when the first session runs."""
+        if self._seconds is None:
+            return None
+        self._until = self._until or time.monotonic() + self._seconds
+        return self._until - time.monotonic()
 
     def _prepare(self, session: Session) -> None:
         """Clear the page, and compile what is new, with a bar on the page."""

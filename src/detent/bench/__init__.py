@@ -5,6 +5,7 @@ from __future__ import annotations
 from detent.bench.admittance import bench_admittance, bench_mechanism
 from detent.bench.bodies import bench_bodies
 from detent.bench.contacts import bench_contacts, bench_friction
+from detent.bench.driver import bench_driver
 from detent.bench.fair import bench_fair
 from detent.bench.hits import bench_hits
 from detent.bench.impulse import bench_impulses
@@ -26,7 +27,7 @@ __all__ = ["run_bench"]
 PARTS = (
     *(bench_tick, bench_contacts, bench_friction, bench_bodies, bench_static, bench_hits),
     *(bench_impulses, bench_linkage, bench_local, bench_size, bench_admittance, bench_mechanism),
-    *(bench_passivity, bench_lockstep, bench_start, bench_memory),
+    *(bench_driver, bench_lockstep, bench_start, bench_memory),
 )
 LIVE_SHARE = 0.6  # of the time that all measurements take
 

@@ -24,6 +24,7 @@ HITS = ("4", "4_friction", "12", "12_friction")
 BARS: dict[str, tuple[str, float]] = {
     "tick_over_mj_step": ("≤", 1.0),
     "tick_over_bullet_step": ("≤", 0.3),
+    "driver_over_tick": ("≤", 0.05),
     "contact_exponent": ("≤", 1.3),
     "contact_exponent_tail": ("≤", 1.3),
     "friction_over_smooth": ("≤", 1.25),

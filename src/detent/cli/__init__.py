@@ -40,7 +40,7 @@ from detent.cli.devices import app as devices_app
 from detent.cli.listing import list_
 from detent.cli.maps import map_
 from detent.cli.play import play
-from detent.cli.traces import compare, export, replay
+from detent.cli.traces import compare, export, film, replay
 from detent.errors import DetentError, ToolNotNamedError, UnknownNameError
 
 app = typer.Typer(
@@ -258,6 +258,7 @@ app.command()(play)
 app.command("map")(map_)
 app.command()(replay)
 app.command()(compare)
+app.command()(film)
 app.command()(export)
 app.add_typer(devices_app, name="devices")
 

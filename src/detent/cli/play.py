@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from detent.coupling import Coupling
     from detent.local import LocalModel, Pace
     from detent.servo.watching import Passivity
+    from detent.world.contact import Contact
     from detent.world.friction import Friction
     from detent.world.wall import Wall
 
@@ -107,6 +108,32 @@ def parse_wall(text: str) -> Wall:
         return Wall(law, breakaway=float(number))
     except ValueError:
         raise ParameterError("wall", text, "of the form LAW or hysteretic,N") from None
+
+
+def chosen_contact(
+    stiffness: float | None,
+    damping: float | None,
+    restitution: float,
+    material: str | None,
+    mode: str,
+    friction: str | None,
+    law: str | None,
+    wall: str,
+) -> Contact:
+    """How bodies meet."""
+    from detent.world.contact import Contact
+
+    return Contact(
+        stiffness, damping, restitution, mode=mode, friction=parse_friction(friction, law),
+        wall=parse_wall(wall), material=material,
+    )  # fmt: skip
+
+
+def parse_passivity(law: str | None) -> Passivity | None:
+    """Who watches over energy, by its law; without, what the session chooses."""
+    from detent.servo.watching import Passivity
+
+    return None if law is None else Passivity(law)
 
 
 def choose_coupling(name: str | None, device: str | None) -> Coupling | None:
@@ -202,21 +229,15 @@ def play(
 ) -> None:
     """Feel a world live, in the browser; the pointer is the hand.
 
-    The page is for this machine: open the whole address that is printed, with its key. The
-    first page that is open holds the tool, others look on.
+    Open the whole printed address on this machine: the first page holds the tool, others look on.
     """
     from detent.app.workbench import play as start
-    from detent.servo.watching import Passivity
     from detent.session import Session
-    from detent.world.contact import Contact
 
-    contact = Contact(
-        stiffness, damping, restitution, mode=mode, friction=parse_friction(friction, law),
-        wall=parse_wall(wall), material=material,
-    )  # fmt: skip
+    contact = chosen_contact(stiffness, damping, restitution, material, mode, friction, law, wall)
     refuse_unfit(context, world, local)
     near, pace = local_model(constraints, engine_rate) if local else (None, None)
-    kept = None if passivity is None else Passivity(passivity)
+    kept = parse_passivity(passivity)
     session = mechanism_session(world, device, kept)
     if session is None:
         refuse_unknown(world)

@@ -146,3 +146,25 @@ def export(
     from detent.record.trace import Trace
 
     out.print(f"wrote {export_trace(Trace.load(trace), trace, to, output)}", highlight=False)
+
+
+def film(
+    trace: TraceFile,
+    other: Other = None,
+    changes: As = None,
+    output: Annotated[
+        Path | None, option("FILE", None, "The film: .gif, or .mp4 with ffmpeg.")
+    ] = None,
+    slowness: Annotated[float, option("N", None, "So many times slower than it was.")] = 1.0,
+) -> None:
+    """Make a film of a recording, without a screen; of two, or with --as, side by side."""
+    from detent.app.film import film as shoot
+
+    compile_first()
+    runs, notes = both_runs(trace, other, changes or [])
+    path = output or trace.with_suffix(".gif")
+    with working("drawing") as progress:
+        shoot(runs, path, slowness, progress=progress)
+    for note in notes:
+        out.print(f"note: {note}", highlight=False, markup=False)
+    out.print(f"the film is {path}", highlight=False)

@@ -3,7 +3,7 @@
 from detent.devices.display import AdmittanceDisplay
 from detent.devices.facts import assumed, known
 from detent.devices.inertial import IDEAL, Inertial
-from detent.devices.mapped import Mapped
+from detent.devices.mapped import Gripper, Mapped
 from detent.devices.pantograph import Pantograph
 from detent.devices.preset import Desktop, Preset, preset
 from detent.devices.presets import SHEETS
@@ -15,6 +15,7 @@ __all__ = [
     "SUBSPACES",
     "AdmittanceDisplay",
     "Desktop",
+    "Gripper",
     "Inertial",
     "Mapped",
     "Pantograph",

@@ -36,6 +36,13 @@ class Adapter(NamedTuple):
     inner: Adapter | None = None  # that of the device behind a mapping, kept alive
 
 
+class Actuator(NamedTuple):
+    """An actuator of the scene, as the tick sees it."""
+
+    control: np.ndarray  # (1,) what it is told
+    force: np.ndarray  # (1,) [N, N·m] what it does
+
+
 @dataclass(frozen=True)
 class Placed:
     """Where a device starts, and what a session asks of it."""
@@ -49,6 +56,7 @@ class Placed:
     compensate: bool  # take away what a force sensor feels of its own effector
     fastest_loop: float  # [rad/s] of an inner motion loop that the step can hold
     notes: list[str] = field(default_factory=list)  # what is to be said about it
+    actuators: dict[str, Actuator] = field(default_factory=dict)  # of the scene, by name
 
     def begin(self) -> tuple[State, Command, np.ndarray]:
         """State, command and the hand's wrench of a simulated device that is ready."""

@@ -9,15 +9,45 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import positive, unit_quaternion, vector
-from detent.devices.adapters import Adapter, Placed, behind_port
+from detent.checks import instance, not_negative, one_of, positive, unit_quaternion, vector
+from detent.devices.adapters import Actuator, Adapter, Placed, behind_port
 from detent.devices.mapped_ticks import make_mapping, read_mapped, write_mapped
+from detent.devices.preset import Preset
 from detent.devices.protocol import Device
 from detent.devices.safety import Safety
 from detent.errors import ParameterError
 from detent.kernels.stages import stage_address
 
 BUTTONS = 32  # that a device may have
+
+
+@dataclass(frozen=True)
+class Gripper:
+    """The gripper of a device drives an actuator of the scene, and feels it.
+
+    From ``opening`` [0] to [1] it tells the actuator ``control`` [0] to [1], and no more. What the
+    actuator does is felt as if the two were geared together, within ``force``: without a
+    number within what the sheet says of the device's grip.
+    """
+
+    actuator: str  # its name
+    opening: tuple[float, float] = (0.0, 0.03)  # [m, rad] of the gripper, closed and open
+    control: tuple[float, float] = (0.0, 1.0)  # of the actuator, in its own unit
+    force: float | None = None  # [N] at most
+
+    def __post_init__(self) -> None:
+        for name in ("opening", "control"):
+            first, last = vector(f"gripper {name}", getattr(self, name), (2,))
+            if first == last:
+                raise ParameterError(f"gripper {name}", getattr(self, name), "two numbers apart")
+        if self.force is not None:
+            not_negative("gripper force", self.force)
+
+    def numbers(self, grip: float) -> tuple[float, ...]:
+        """(5,) as devices/mapped_ticks.py has them; *grip* [N] is that of the device."""
+        way = (self.control[1] - self.control[0]) / (self.opening[1] - self.opening[0])
+        most = grip if self.force is None else self.force
+        return self.opening[0], way, *self.control, most
 
 
 @dataclass(frozen=True)
@@ -44,6 +74,7 @@ class Mapped:
     clutch: int | None = None  # number of a button
     engage: int | None = None  # number of a button
     rate_zone: tuple[float, float] | None = None  # [m, 1/s]
+    gripper: Gripper | None = None  # an actuator of the scene that its gripper drives
 
     def __post_init__(self) -> None:
         positive("scale", self.scale)
@@ -56,6 +87,7 @@ class Mapped:
             value = getattr(self, name)
             if value is not None and value not in range(BUTTONS):
                 raise ParameterError(name, value, f"a button from 0 to {BUTTONS - 1}")
+        instance("gripper", self.gripper, Gripper | None, "a Gripper, or None")
         if self.rate_zone is not None:
             for value in vector("rate_zone", self.rate_zone, (2,)):
                 positive("rate_zone", value)
@@ -138,6 +170,20 @@ class Mapped:
         less = np.repeat([self.scale * self.factor, 1.0], 3)
         return tuple(tuple((np.asarray(one) / less).tolist()) for one in (stiffness, damping))
 
+    def _grip(self) -> float:
+        """[N] that the sheet of the device allows its gripper; 0 if none does."""
+        model = getattr(self.device, "preset", self.device)
+        found = model.sheet.get("grip") if isinstance(model, Preset) else None
+        return 0.0 if found is None else float(found)
+
+    def _actuator(self, placed: Placed) -> Actuator:
+        if self.gripper is None:
+            return Actuator(np.zeros(1), np.zeros(1))
+        one_of("actuator", self.gripper.actuator, placed.actuators)
+        if self.gripper.force is None and self._grip() == 0.0:
+            placed.notes.append("the gripper drives, and feels nothing: its sheet has no force")
+        return placed.actuators[self.gripper.actuator]
+
     def adapter(self, placed: Placed) -> Adapter:
         """The device's own, with the mapping before it."""
         if self.force is not None and self.force != self.scale:
@@ -152,7 +198,9 @@ class Mapped:
         mobility = into @ placed.mobility @ into.T
         inner = self.device.adapter(replace(placed, twist=twist, mobility=mobility))
         state, command, hand = placed.begin()
-        out = make_mapping(state, command, hand, inner.port)
+        told = self._actuator(placed)
+        out = make_mapping(state, command, hand, inner.port, told.control, told.force)
+        out.grip[:] = 0.0 if self.gripper is None else self.gripper.numbers(self._grip())
         out.anchor[:], out.home[:], out.rotation[:] = placed.pose, placed.pose[:3], self.matrix
         out.factor[:], out.step[:] = (self.scale, self.factor), placed.step
         chosen = (self.clutch, self.engage)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from detent.devices.drivers.outside import turn_into
@@ -19,6 +21,7 @@ IN_WORLD, OF_DEVICE = range(2)
 MOTION, FORCE = range(2)
 CLUTCH, ENGAGE = range(2)
 RIM, PACE = range(2)
+CLOSED, WAY, LEAST, MOST, STRONGEST = range(5)  # gripper [m], control over it, its range, [N]
 
 
 class Mapping(Struct):
@@ -37,16 +40,23 @@ class Mapping(Struct):
     zone: np.ndarray  # (2,) [m, 1/s] rim of the workspace, and how fast it drives beyond; 0 = none
     step: np.ndarray  # (1,) [s]
     clutched: np.ndarray  # (1,) 1 = the device moves alone
+    control: np.ndarray  # (1,) of the actuator that the gripper drives
+    effort: np.ndarray  # (1,) [N, N·m] of that actuator
+    grip: np.ndarray  # (5,) see above; no gripper where the way is 0
     turn: np.ndarray  # (2, 3) scratch
 
 
-def make_mapping(state: State, command: Command, hand: np.ndarray, inner: Port) -> Mapping:
+def make_mapping(
+    state: State, command: Command, hand: np.ndarray, inner: Port,
+    control: np.ndarray, effort: np.ndarray,
+) -> Mapping:  # fmt: skip
     """One that maps nothing yet."""
     a, whole = np.zeros, np.int64
     return Mapping(
         state=state, command=command, hand=hand, inner=inner, stages=a(2, whole),
         rotation=np.eye(3), factor=np.ones(2), anchor=a((2, 7)), home=a(3), buttons=a(2, whole),
-        zone=a(2), step=a(1), clutched=a(1, whole), turn=a((2, 3)),
+        zone=a(2), step=a(1), clutched=a(1, whole), control=control, effort=effort, grip=a(5),
+        turn=a((2, 3)),
     )  # fmt: skip
 
 
@@ -141,6 +151,31 @@ def heed_buttons(m: Mapping) -> None:
 
 
 @kernel
+def drive_actuator(m: Mapping) -> None:
+    """The gripper's opening tells the actuator where to be, or how hard to pull."""
+    if m.grip[WAY] == 0.0 or m.clutched[0] != 0:
+        return
+    wanted = m.grip[LEAST] + m.grip[WAY] * (m.state.gripper[0] - m.grip[CLOSED])
+    low, high = min(m.grip[LEAST], m.grip[MOST]), max(m.grip[LEAST], m.grip[MOST])
+    m.control[0] = min(max(wanted, low), high)
+
+
+@kernel
+def feel_actuator(m: Mapping) -> float:
+    r"""[N] at the gripper: what the actuator does, the other way round.
+
+    .. math:: f_g \, dg = -f_a \, du, \quad u = u_0 + w (g - g_0)
+
+    Zero where the force of the hand is, and within what the gripper can give.
+    """
+    held = m.state.counts[FLAGS] & DEAD_MAN != 0 and m.command.latched[0] == 0
+    force = -m.grip[WAY] * m.effort[0]
+    if not held or not math.isfinite(force):
+        return 0.0
+    return min(max(force, -m.grip[STRONGEST]), m.grip[STRONGEST])
+
+
+@kernel
 def read_mapped(m: Mapping) -> None:
     """Stage: the device's own reading, in the world."""
     to_device(m, m.hand, m.inner.hand)
@@ -149,6 +184,7 @@ def read_mapped(m: Mapping) -> None:
         m.state.counts[place] = m.inner.state.counts[place]
     m.state.gripper[0] = m.inner.state.gripper[0]
     heed_buttons(m)
+    drive_actuator(m)
     if m.clutched[0] == 0:
         drive_on(m)
     show(m)
@@ -164,6 +200,7 @@ def write_mapped(m: Mapping) -> None:
     """Stage: the command of the world, to the device; a simulated one moves."""
     cm, own = m.command, m.inner.command
     to_device(m, cm.wrench, own.wrench)
+    cm.gripper[0] = feel_actuator(m)
     own.gripper[0] = cm.gripper[0]
     own.sequence[0], own.latched[0] = cm.sequence[0], cm.latched[0]
     call_stage(m.stages[WRITE], m.inner.adapter)

@@ -25,6 +25,9 @@ from detent.errors import ParameterError
 from detent.kernels.pantograph import MOTORS, inverse_pantograph, weigh_pantograph
 
 FORCE, TORQUE = 23.0, 1.15  # [N, N·m] peak at the handle, TH D.1
+# Stiffness and damping [N/m, N·s/m; N·m/rad, N·m·s/rad] that rest on a wall from 512 Hz to 4 kHz;
+# at 6000 N/m its counts hum (23 µm, 0.15 N at 1 kHz).
+HOLDS, HOLDS_TURNING = (4000.0, 15.0), (6.4, 0.024)
 SWEEP = 24  # directions and angles of the crank over which a workspace is checked
 
 
@@ -40,7 +43,9 @@ class Pantograph:
     Friction is such that an undamped wall still bounces after ten seconds, as in S4 Fig 5.
 
     It sees only its encoders: the twist, and, with ``observer``, the hand's wrench are those of an
-    observer of third order (`devices.simulated_pantograph.observe`).
+    observer of third order (`devices.simulated_pantograph.observe`). A session that names no
+    coupling takes a god object, as for devices of a sheet: the four-channel coupling of the
+    documents is asked for by its name.
 
     Limitations: joints of the motors rub, the others do not; links are rigid.
     """
@@ -143,6 +148,11 @@ class Pantograph:
         out = np.zeros((6, 6))
         out[np.ix_(AXES, AXES)] = self.mass_at((*self.home, 0.0))
         return out
+
+    def gains(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Stiffness and damping of the six axes that hold on it: for a coupling."""
+        (k, b), (turning_k, turning_b) = HOLDS, HOLDS_TURNING
+        return (k, k, k, *[turning_k] * 3), (b, b, b, *[turning_b] * 3)
 
     def cap(self) -> np.ndarray:
         """(6,) the peak at the handle [N, N·m]."""

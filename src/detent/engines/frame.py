@@ -37,6 +37,13 @@ class Frames:
         self.sequence = 0
         self.trouble = ""  # what the engine last said of itself
 
+    def resume(self, state: np.ndarray, sequence: int) -> None:
+        """Go on after the frame of that number, made by another process from that state.
+
+        So what pushed the world since then is known in the first frame, too.
+        """
+        self._last, self.sequence = state, sequence
+
     def make(self, state: np.ndarray) -> np.ndarray:
         """The bytes of the update for a state of the proxy: time, qpos, qvel, impulses."""
         seconds = 0.0 if self._last is None else float(state[0] - self._last[0])

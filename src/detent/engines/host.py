@@ -26,8 +26,11 @@ from detent.engines.shared import (
     BEATS,
     FRAMES,
     SAVED,
+    SEEN,
     SPOKE,
+    STANDING,
     STOP,
+    TURN,
     Shared,
     Sizes,
     shared_folder,
@@ -39,8 +42,10 @@ from detent.servo.loop.exchange import latest, publish
 START_PATIENCE = 180.0  # [s] for an engine to make its first frame: it may have to compile
 STALL = 2.0  # [s] without a heartbeat
 WATCH = 0.02  # [s]
+STAND_BY = 0.005  # [s] between looks of a spare
+ORDER = "order"  # the file that says what an engine is made for
 MOST_SECONDS = 1.0 / 30.0  # of the world's time in a frame
-_CHILD = "from detent.engines.host import serve; serve()"
+_CHILD = "import sys; from detent.engines.host import serve; serve(*sys.argv[1:])"
 
 
 class EngineStatus(NamedTuple):
@@ -50,10 +55,11 @@ class EngineStatus(NamedTuple):
     frames: int
     restarts: int
     trouble: str  # what it last complained of
+    spare: bool  # another process stands by
 
 
 class Host:
-    """Runs an engine for a live session. Use it through `Session.live`."""
+    """Runs an engine for a live session, beside a spare. Use it through `Session.live`."""
 
     def __init__(self, task: Task, engine: str | type, period: float, state: np.ndarray) -> None:
         find_engine(engine)
@@ -62,8 +68,11 @@ class Host:
         self._folder = shared_folder()
         self._path = Path(self._folder.name) / "engine"
         self.shared = Shared(self._path, sizes, create=True)
-        self._order = (str(self._path), sizes, travelling(task), engine, period, os.getpid())
+        order = (str(self._path), sizes, travelling(task), engine, period, os.getpid())
+        self._order = pickle.dumps(order)
         self._process: subprocess.Popen[bytes] | None = None
+        self._spare: subprocess.Popen[bytes] | None = None
+        self._spawned = 0
         self._stopping = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="detent-engine", daemon=True)
         self._poses = np.zeros(sizes.poses, np.uint8)
@@ -75,8 +84,10 @@ class Host:
         check_travels(engine)
 
     def start(self) -> None:
-        """Start the process, and wait for its first update."""
-        self._spawn()
+        """Start the process, and wait for its first update; then a spare."""
+        (self._path.parent / ORDER).write_bytes(self._order)
+        self._process = self._spawn()
+        self._let_serve(self._spawned)
         deadline = time.monotonic() + START_PATIENCE
         while self.shared.numbers[FRAMES] == 0:
             assert self._process is not None
@@ -84,6 +95,7 @@ class Host:
                 self.stop()
                 raise EngineError(f"the engine did not start: {self._complaint()}")
             time.sleep(0.005)
+        self._spare = self._spawn()
         self._watcher.start()
 
     def stop(self) -> None:
@@ -92,12 +104,9 @@ class Host:
         self.shared.numbers[STOP] = 1
         if self._watcher.is_alive():
             self._watcher.join()
-        if self._process is not None:
-            try:
-                self._process.wait(1.0)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        for process in (self._process, self._spare):
+            if process is not None:
+                end(process)
         self._folder.cleanup()
 
     @property
@@ -110,8 +119,10 @@ class Host:
         marks = list(self._marks)
         (then, before), (now, frames) = (marks[0], marks[-1]) if marks else ((0.0, 0), (0.0, 0))
         rate = (frames - before) / (now - then) if now > then else 0.0
-        trouble = self.shared.message if self.shared.numbers[SPOKE] else ""
-        return EngineStatus(rate, int(self.shared.numbers[FRAMES]), self.restarts, trouble)
+        numbers = self.shared.numbers
+        trouble = self.shared.message if numbers[SPOKE] else ""
+        spare = int(numbers[STANDING]) == self._spawned
+        return EngineStatus(rate, int(numbers[FRAMES]), self.restarts, trouble, spare)
 
     def poses(self) -> np.ndarray:
         """(nbody, 7) of the engine's world, as it last was."""
@@ -122,20 +133,21 @@ class Host:
     def _complaint(self) -> str:
         return self.shared.message or "it gave no reason"
 
-    def _spawn(self) -> None:
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        """A process that gets ready, and serves when it is its turn."""
         places = os.pathsep.join(place for place in sys.path if place)
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _CHILD],
-            stdin=subprocess.PIPE,
+        self._spawned += 1
+        order = str(self._path.parent / ORDER)
+        return subprocess.Popen(
+            [sys.executable, "-c", _CHILD, order, str(self._spawned)],
+            stdin=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": places},  # an adapter may lie beside the script
         )
-        assert self._process.stdin is not None
+
+    def _let_serve(self, number: int) -> None:
+        """It is the turn of that process; it may still be getting ready."""
         self.shared.numbers[BEAT_NS] = time.monotonic_ns() + int(START_PATIENCE * 1e9)
-        try:
-            pickle.dump(self._order, self._process.stdin)
-            self._process.stdin.close()
-        except BrokenPipeError:
-            pass  # it died already: whoever waits for it will say so
+        self.shared.numbers[TURN] = number
 
     def _watch(self) -> None:
         while not self._stopping.wait(WATCH):
@@ -150,15 +162,19 @@ class Host:
                 self._start_again()
 
     def _start_again(self) -> None:
-        """A new process in place of one that died; ever later if none makes a frame."""
+        """The spare in place of a process that died; ever later if none makes a frame."""
         frames = int(self.shared.numbers[FRAMES])
         self._fruitless = self._fruitless + 1 if frames == self._frames_before else 0
         self._frames_before = frames
         if self._fruitless and self._stopping.wait(min(0.1 * 2.0**self._fruitless, 5.0)):
             return
         self.shared.mend()
-        self._spawn()
+        if self._spare is None or self._spare.poll() is not None:
+            self._spare = self._spawn()
+        self._process = self._spare
+        self._let_serve(self._spawned)
         self.restarts += 1
+        self._spare = self._spawn()
 
 
 def check_travels(engine: str | type) -> None:
@@ -176,15 +192,24 @@ def travelling(task: Task) -> Task:
     return replace(task, world=world, cut=task.cut._replace(world=tool))
 
 
-def serve() -> None:
-    """What the engine's process does: frames, until it is told to stop or its parent is gone."""
-    path, sizes, task, engine, period, parent = pickle.load(sys.stdin.buffer)
-    if os.getppid() != parent:  # it is gone already
-        shutil.rmtree(Path(path).parent, ignore_errors=True)
-        return
-    shared = Shared(Path(path), sizes)
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process that was told to stop, and kill it if it does not."""
     try:
-        _serve(shared, task, engine, period, parent)
+        process.wait(1.0)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def serve(order: str, number: str) -> None:
+    """What an engine's process does: frames, until it is told to stop or its parent is gone."""
+    try:
+        path, sizes, task, engine, period, parent = pickle.loads(Path(order).read_bytes())
+        shared = Shared(Path(path), sizes)
+    except FileNotFoundError:
+        return  # the session is over already
+    try:
+        _serve(shared, task, engine, period, parent, int(number))
         if os.getppid() != parent:
             shutil.rmtree(Path(path).parent, ignore_errors=True)
     except KeyboardInterrupt:
@@ -203,11 +228,17 @@ def told(error: Exception) -> str:
     return f"{place}: {type(error).__name__}: {error}"
 
 
-def _serve(shared: Shared, task: Task, engine: Any, period: float, parent: int) -> None:
+def _serve(
+    shared: Shared, task: Task, engine: Any, period: float, parent: int, number: int
+) -> None:
     simulation = find_engine(engine)(task)
-    if shared.numbers[SAVED] and hasattr(simulation, "restore"):
-        simulation.restore(shared.saved.copy())  # go on where the last one was
+    shared.numbers[STANDING] = number
+    while shared.numbers[TURN] != number:
+        if shared.numbers[STOP] or os.getppid() != parent:
+            return
+        time.sleep(STAND_BY)
     frames = Frames(simulation, task, max(2.0 * period, MOST_SECONDS))
+    take_over(shared, frames)
     state = np.zeros(shared.states.buffers.shape[1], np.uint8)
     fresh, due = False, time.monotonic()
     while shared.numbers[STOP] == 0 and os.getppid() == parent:
@@ -220,9 +251,19 @@ def _serve(shared: Shared, task: Task, engine: Any, period: float, parent: int) 
         time.sleep(max(due - time.monotonic(), 0.0))
 
 
+def take_over(shared: Shared, frames: Frames) -> None:
+    """Go on where the last process was: its world, and the proxy as it last saw it."""
+    if shared.numbers[SAVED] and hasattr(frames.engine, "restore"):
+        frames.engine.restore(shared.saved.copy())
+    if shared.numbers[SEEN] and np.isfinite(shared.seen).all():
+        frames.resume(shared.seen.copy(), int(shared.numbers[SEEN]))
+
+
 def _frame(shared: Shared, frames: Frames, state: np.ndarray) -> None:
     trouble = frames.trouble
     publish(shared.updates, frames.make(state.view(np.float64).copy()))
+    shared.seen[:] = state.view(np.float64)
+    shared.numbers[SEEN] = frames.sequence
     publish(shared.poses, np.ascontiguousarray(frames.engine.bodies()).reshape(-1).view(np.uint8))
     if hasattr(frames.engine, "save"):
         shared.saved[:] = frames.engine.save()

@@ -11,7 +11,8 @@ import numpy as np
 from detent.servo.loop.exchange import FRESH, Slot
 
 # Places of `Shared.numbers`.
-BEATS, BEAT_NS, FRAMES, STOP, SPOKE, SAVED = range(6)
+# TURN: the number of the process that is to serve; STANDING: of the spare that is ready.
+BEATS, BEAT_NS, FRAMES, STOP, SPOKE, SAVED, SEEN, TURN, STANDING = range(9)
 NUMBERS = 16
 WORDS = 2048  # [bytes] of a message
 
@@ -29,7 +30,7 @@ class Shared:
     """Views on one file in memory. Both sides make them alike."""
 
     def __init__(self, path: Path, sizes: Sizes, create: bool = False) -> None:
-        total = 4096 + sum(3 * -(-n // 64) * 64 + 192 for n in sizes) + sizes.saved
+        total = 4096 + sum(3 * -(-n // 64) * 64 + 192 for n in sizes) + sizes.saved + sizes.state
         if create:
             path.write_bytes(bytes(total))
         self._memory = np.memmap(path, np.uint8, "r+", shape=(total,))
@@ -37,6 +38,7 @@ class Shared:
         self.numbers = self._cut(8 * NUMBERS).view(np.int64)
         self._words = self._cut(WORDS)
         self.saved = self._cut(sizes.saved).view(np.float64)
+        self.seen = self._cut(sizes.state).view(np.float64)  # the proxy in the last frame
         self.updates = self._slot(sizes.update, create)
         self.states = self._slot(sizes.state, create)
         self.poses = self._slot(sizes.poses, create)

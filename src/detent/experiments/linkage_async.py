@@ -67,7 +67,7 @@ def manipulate(link: Link, held: str, penalty: bool, offset: float, delay: float
         device=device,
         rate=RATE,
         frozen=delay if link.frozen else 0.0,
-        local=LocalModel(frozen=True) if link.local else None,
+        local=LocalModel(frozen=True, heal=False) if link.local else None,
         pace=Pace(delay) if link.local else None,
     )
     return session.run(SECONDS + 1.0 / RATE, Constant((0.4, 0.0)))

@@ -58,7 +58,7 @@ class Method:
 
 def near(epsilon: float, **options: str) -> LocalModel:
     """The local model with what is within ε [m]."""
-    return LocalModel(epsilon=epsilon, **options)  # type: ignore[arg-type]
+    return LocalModel(epsilon=epsilon, heal=False, **options)  # type: ignore[arg-type]
 
 
 IR = Method("intermediate representation", LocalModel.intermediate(), Direct(), "penalty")

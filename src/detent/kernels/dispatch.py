@@ -24,7 +24,10 @@ from numba.core.registry import CPUDispatcher
 from detent.kernels.cached import ByContent
 
 CHECKED = bool(numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
-OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "boundscheck": None}
+OPTIONS: dict[str, Any] = {
+    **{"nopython": True, "nogil": True},
+    **{"error_model": "numpy", "boundscheck": None},
+}
 
 
 class _Linked(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
@@ -70,8 +73,8 @@ class _Hidden(CPUDispatcher):  # type: ignore[misc]
     """A kernel as other code sees it, not Python, which cannot call it."""
 
     def __init__(self, function: Callable[..., Any], compiler: type, **options: bool) -> None:
-        options = OPTIONS | {"no_cpython_wrapper": True} | options
-        super().__init__(function, targetoptions=options, pipeline_class=compiler)
+        all_options = OPTIONS | {"no_cpython_wrapper": True} | options
+        super().__init__(function, targetoptions=all_options, pipeline_class=compiler)
 
     def add_overload(self, result: Any) -> None:
         self.overloads[tuple(result.signature.args)] = result

@@ -89,7 +89,7 @@ def friction_force(
     v, bond = (v_t[0], v_t[1], v_t[2]), (memory[0], memory[1], memory[2])
     u = carry_bond(law, (n[0], n[1], n[2]), limit, bond, slips, before)
     if law == RESET_INTEGRATOR and deadband == SYMMETRIC:
-        u, slips, f = reset_integrator(v, mu_k * f_n, limit, beta, v_min, travel, u, slips)
+        u, slips, f = reset_integrator(v, mu_k * f_n, limit, beta, v_min, 0.0, travel, u, slips)
     else:
         u, slips, f = other_bond(
             law, v, mu_k * f_n, limit, beta, v_min, travel, mobility * step, u, slips, before
@@ -197,12 +197,12 @@ def other_bond(
         return _dahl(v_t, limit, travel, u)
     if _points_back(u):
         return _literal_bond(v_t, slip_force, limit, beta, v_min, travel, u)
-    return reset_integrator(v_t, slip_force, limit, beta, v_min, travel, u, slips)
+    return reset_integrator(v_t, slip_force, limit, beta, v_min, 0.0, travel, u, slips)
 
 
 @kernel
 def _stretch_bond(
-    v_t: Vector, v_min: float, travel: float, u: Vector, slips: float
+    v_t: Vector, v_break: float, travel: float, u: Vector, slips: float
 ) -> tuple[Vector, float]:
     r"""Integrate the strain, and return it to the unit ball; it slips if it left that fast enough.
 
@@ -211,7 +211,7 @@ def _stretch_bond(
     u = _plus(u, travel, v_t)
     squared = _inner(u, u)
     if squared >= 1.0:
-        faster = _inner(v_t, v_t) >= v_min * v_min
+        faster = _inner(v_t, v_t) >= v_break * v_break
         return _times(1.0 / math.sqrt(squared), u), 1.0 if faster else slips
     return u, slips
 
@@ -223,6 +223,7 @@ def reset_integrator(
     limit: float,
     beta: float,
     v_min: float,
+    v_break: float,
     travel: float,
     u: Vector,
     slips: float,
@@ -234,8 +235,9 @@ def reset_integrator(
         f = -K_r z_0 \frac{z}{\|z\|} \quad \text{(slip)}, \qquad \dot z = v_t, \; \|z\| \le z_0
 
     TH 4.6-4.8 with errata E6, E7; here μ_s f_n u = (1+a) K_r z. The bond breaks when ‖z‖
-    reaches z₀ faster than v_min; more slowly it yields, with μ_s f_n, so that a contact whose
-    normal force falls leaves its load to others instead of dropping it. It holds again when it
+    reaches z₀, faster than ``v_break`` if that is not zero; more slowly it then yields, with
+    μ_s f_n, so that a contact whose normal force falls leaves its load to others instead of
+    dropping it. It holds again when it
     shortens faster than v_min (TH 4.8), or when it has shortened so far that sticking would
     pull no more than slipping does.
 
@@ -250,7 +252,7 @@ def reset_integrator(
         shortens = -_inner(u, v_t)  # times the strain
         if strain * limit <= slip_force or shortens >= v_min * strain:
             slips = 0.0
-    u, slips = _stretch_bond(v_t, v_min, travel, u, slips)
+    u, slips = _stretch_bond(v_t, v_break, travel, u, slips)
     f, most = _times(-limit, u), slip_force
     if slips == 0.0:
         f, most = _plus(f, -beta, v_t), limit

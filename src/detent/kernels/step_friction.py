@@ -184,13 +184,6 @@ def _turn_back(m: int, turn: Floats, work: FrictionWork, p: Floats, pt: Floats) 
 
 
 @kernel
-def clear_rows(A: Floats, m: int) -> None:
-    """The first m rows of two numbers become zero."""
-    for i in range(m):
-        A[i, 0], A[i, 1] = 0.0, 0.0
-
-
-@kernel
 def step_with_friction(
     inertia: Inertia,
     J: Floats,
@@ -224,7 +217,6 @@ def step_with_friction(
         copy_vector(qd, out_qd)
         return 0
     whiten_tangents(inertia, Jt, m, work.T)
-    clear_rows(work.drift, m)
     done = step_roughly(m, inertia.nv, mu, limit, sweeps, work, p, pt)
     add_change(inertia, qd, 1.0, impact, out_qd)
     return done
@@ -258,14 +250,11 @@ def step_roughly(
 ) -> int:
     """From there, with the whitened tangents in ``work.T``, to the step with friction; sweeps.
 
-    ``work.drift`` is by how much what sticks is to slide back, along the tangents.
     The change of the velocity is then in ``work.restitution.impact.u``.
     """
     impact, turn = work.restitution.impact, work.turn
     turn_tangents(m, nv, work.T, turn)
     contact_mobilities(m, nv, work)
-    for i in range(m):
-        work.drift[i, 0], work.drift[i, 1] = turned(turn, i, work.drift[i, 0], work.drift[i, 1])
     negligible = SWEPT * SWEPT * dot(impact.u0, impact.u0, nv)
     _begin(m, nv, mu, p, pt, negligible, work)
     done = 0

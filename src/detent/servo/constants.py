@@ -34,7 +34,6 @@ GIMBAL_SWEEPS = 3  # slowing one hinge may hasten its neighbour
 LEAST_MOBILITY = 0.01  # of the largest: constrained directions get a finite inertia by it
 STOPPING = 4.0  # steps within which friction may stop a joint, with its descendants free
 HELD_SWEEPS = 8  # over contacts that stick, which begin with the forces of the last tick
-ON_THE_EDGE = 1e-6  # [-] of the squared cone: what is as near to it slides
 BACK_TO_BOND = 0.1  # [-] of the strain of what sticks, that is taken back in a step
 STICK_TURN = 1e-4  # [rad] by which a contact that resists turning gives before it slips
 SLOW_TURN = 1e-3  # [rad/s] at which it holds again

@@ -251,10 +251,7 @@ class Motion(Struct):
 
 
 class Device(Struct):
-    """The device as the tick reckons with it, and the wrench on its way to it.
-
-    What it says and what it is told is in the port.
-    """
+    """The device as the tick reckons with it, and the wrench on its way to the port."""
 
     mass: np.ndarray  # (6, 6)
     mobility: np.ndarray  # (6, 6) M⁻¹ in the subspace, zero outside

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 
 from detent.coupling import Coupling
-from detent.devices.adapters import Adapter, Placed
+from detent.devices.adapters import Actuator, Adapter, Placed
 from detent.devices.protocol import Device as DeviceModel
 from detent.errors import ParameterError
 from detent.servo.parameters import FULL
@@ -52,6 +53,7 @@ def place_device(
     coupling: Coupling,
     step: float,
     notes: list[str],
+    actuators: dict[str, Actuator] | None = None,
 ) -> Adapter:
     """The device behind its port, at the hand point or beside it."""
     offset = np.asarray(device.offset, float)
@@ -73,8 +75,19 @@ def place_device(
         compensate=following is not None and following.compensate,
         fastest_loop=COUPLING_DAMPING / step,
         notes=notes,
+        actuators=actuators or {},
     )
     return device.adapter(placed)
+
+
+def named_actuators(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Actuator]:
+    """Those of the scene, for a gripper to drive."""
+    names = [model.actuator(i).name for i in range(model.nu)]
+    return {
+        name: Actuator(data.ctrl[i : i + 1], data.actuator_force[i : i + 1])
+        for i, name in enumerate(names)
+        if name
+    }
 
 
 def fill_limits(p: np.ndarray, contact: Contact, device: DeviceModel) -> None:

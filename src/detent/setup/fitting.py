@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from detent.coupling import Admittance, Coupling, UnilateralCoupler, VirtualCoupler
 from detent.devices.mapped import Mapped
+from detent.devices.pantograph import Pantograph
 from detent.devices.protocol import Device
 from detent.errors import ParameterError
 from detent.local.model import LocalModel
@@ -30,7 +31,7 @@ def fitting_coupling(
     wall. A god object on the sheet's stiffness is felt where the wall is, and drags nothing
     (docs/decisions/0017); where it cannot be, a virtual coupler of the same gains.
     """
-    model = sheet_of(device)
+    model = device if isinstance(device, Pantograph) else sheet_of(device)
     if model is None or subject.mechanism is not None:
         return None
     if model.takes_motion:

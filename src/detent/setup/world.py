@@ -33,7 +33,7 @@ from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
 from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
-from detent.setup.device import fill_device, fill_limits, place_device
+from detent.setup.device import fill_device, fill_limits, named_actuators, place_device
 from detent.setup.hand import aim, fill_hand
 from detent.setup.joints import with_joint_gains
 from detent.setup.lead import lead_for
@@ -111,7 +111,7 @@ class WorldSubject:
         self, asked: Asked, hand: Hand | None, rate: float, ring: int, host: Host | None
     ) -> Prepared:
         """Everything that a tick works on; slots to an engine are its host's."""
-        world, notes = self.ticked, list[str]()
+        world, notes = self.ticked, self._remarks(asked)
         model, data = make_model(world, asked.contact.mode == "rigid", rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
@@ -120,11 +120,12 @@ class WorldSubject:
             model, capacity, collision_capacity(model, capacity), len(closures.h)
         )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
-        notes += held_by(self.world) + idle_friction(self.world, asked.contact, asked.coupling)
-        notes += heavy_tool(self.world, asked.device)
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
-        adapter = place_device(asked.device, device, start, asked.coupling, 1.0 / rate, notes)
+        adapter = place_device(
+            asked.device, device, start, asked.coupling, 1.0 / rate, notes,
+            named_actuators(model, data),
+        )  # fmt: skip
         notes += watch_world(asked, device, adapter, p, model, data, world)
         lead = lead_for(asked, device, start.mobility, 1.0 / rate, notes)
         target = adapter.port.state.true_pose.copy()
@@ -168,6 +169,11 @@ class WorldSubject:
         notes += fill_slack(model, data, servo.scene, rows)
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand, asked.passivity)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
+
+    def _remarks(self, asked: Asked) -> list[str]:
+        """Notes of what the world makes of what was asked for."""
+        friction = idle_friction(self.world, asked.contact, asked.coupling)
+        return held_by(self.world) + friction + heavy_tool(self.world, asked.device)
 
     def _parameters(
         self,

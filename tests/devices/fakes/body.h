@@ -1,18 +1,44 @@
 /* What a fake device is inside: a mass in a hand, moved by the clock, and faults to switch on. */
 #ifndef BODY_H
 #define BODY_H
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum what {
   ERROR_CODE, FROZEN, JUMP, SLOW, UNPLUGGED, CALIBRATED, TIMEGUARD, FORCE_OFF, HAND, FORCE, TRIPS,
   CALLS, MASS, OPENED, CLOSED, POSITION, STIFFNESS, STEP, LARGEST, BAD, WATCHDOG, DEAD, WHATS
 };
 
-static double value[WHATS] = {[CALIBRATED] = 1, [MASS] = 0.2, [STIFFNESS] = 300, [DEAD] = 0};
-static double position[3], velocity[3], pushed[7], shown[3];
-static double moved_at = -1, pushed_at = -1;
+/* All that the device is; in a file, if one is given, where it outlives the servo's process. */
+struct body { double value[WHATS], position[3], velocity[3], pushed[7], shown[3], moved_at, pushed_at; };
+static struct body own = {
+  .value = {[CALIBRATED] = 1, [MASS] = 0.2, [STIFFNESS] = 300}, .moved_at = -1, .pushed_at = -1
+};
+static struct body *body = &own;
+#define value body->value
+#define position body->position
+#define velocity body->velocity
+#define pushed body->pushed
+#define shown body->shown
+#define moved_at body->moved_at
+#define pushed_at body->pushed_at
+
+/* The device is the one in this file from now on, or its own again without one; 0 if that worked. */
+int fake_attach(const char *path) {
+  if (!path) { body = &own; return 0; }
+  int file = open(path, O_RDWR);
+  void *found = file < 0 ? MAP_FAILED
+                         : mmap(0, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (file >= 0) close(file);
+  if (found == MAP_FAILED) return -1;
+  body = found;
+  return 0;
+}
+int fake_size(void) { return sizeof own; }
 
 static double now(void) {
   struct timespec t;

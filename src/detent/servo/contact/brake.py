@@ -30,12 +30,12 @@ from detent.kernels.sliding import (
     turned,
 )
 from detent.kernels.spans import take_spans, whiten_velocity_spans
-from detent.kernels.vectors import dot
+from detent.kernels.vectors import clear_vector, dot
 from detent.servo.constants import BACK_TO_BOND, HELD_SWEEPS
 from detent.servo.contact.columns import clear_row, columns, pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
 from detent.servo.contact.impulses import describe_hit, tangent, whiten_hit_tangents
-from detent.servo.contact.rows import add_relative_row
+from detent.servo.contact.rows import add_relative_row, lose_row
 from detent.servo.contact.torques import add_forces
 from detent.servo.structs import Rows, Scene, Servo
 from detent.servo.world.move import accelerate
@@ -82,10 +82,16 @@ def look_ahead(s: Servo, count: int) -> None:
 
 @kernel
 def gather_held(sc: Scene, rows: Rows, root: int, room: int) -> int:
-    """The contacts of a group that stick become hits, with their tangents; how many."""
+    """The contacts of a group that stick become hits, with their tangents; how many.
+
+    What finds no room is not held.
+    """
     m, r = 0, rows.group_row[root]
-    while r != NO_ROW and m < room:
-        if sticks(rows, r):
+    while r != NO_ROW:
+        if sticks(rows, r) and m == room:
+            clear_vector(rows.rub[r])
+            lose_row(rows)
+        elif sticks(rows, r):
             describe_hit(rows, r, m)
             for k in range(2):
                 clear_row(rows.hit_tangent[m], k, columns(rows, r))

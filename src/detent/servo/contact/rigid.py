@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from detent.kernels.constants import MEMORY_FRICTION, MEMORY_GRIP, STEP_SWEEPS
+from detent.kernels.constants import MEMORY_FRICTION, STEP_SWEEPS
 from detent.kernels.contact import group_root, join_groups
 from detent.kernels.impact import ImpactWork
 from detent.kernels.inertia import Inertia
@@ -13,7 +13,6 @@ from detent.kernels.projection import iteration_limit, project_onto_rows
 from detent.kernels.spans import (
     add_spans,
     put_spans,
-    spans_dot,
     take_spans,
     unwhiten_spans,
     whiten_spans,
@@ -22,7 +21,6 @@ from detent.kernels.spans import (
 from detent.kernels.stages import call_stage
 from detent.kernels.step_friction import step_roughly, step_smoothly
 from detent.servo import places
-from detent.servo.constants import BACK_TO_BOND, ON_THE_EDGE
 from detent.servo.contact.columns import pack_row, pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
 from detent.servo.contact.impulses import (
@@ -126,13 +124,9 @@ def project_rigid(s: Servo) -> None:
 
 
 @kernel
-def grip(sc: Scene, rows: Rows, h: int, p: np.ndarray, drift: np.ndarray) -> None:
-    """The sliding of the row of hit h, and the impulses that it had in the last step, or -1.
-
-    Also by how much it is to slide back: what it slid while it stuck is its strain.
-    """
+def grip(sc: Scene, rows: Rows, h: int, p: np.ndarray) -> None:
+    """The sliding of the row of hit h, and the impulses that it had in the last step, or -1."""
     r = rows.hit_row[h]
-    drift[0], drift[1] = 0.0, 0.0
     rows.hit_impulse[h], rows.hit_slide[h, 0], rows.hit_slide[h, 1] = -1.0, 0.0, 0.0
     describe_sliding(sc, rows, r, h, p)
     if rows.hit_friction[h] <= 0.0:
@@ -144,16 +138,13 @@ def grip(sc: Scene, rows: Rows, h: int, p: np.ndarray, drift: np.ndarray) -> Non
     for k in range(2):
         t = tangent(rows.normal[r], k)
         rows.hit_slide[h, k] = t[0] * memory[0] + t[1] * memory[1] + t[2] * memory[2]
-        for c in range(3):
-            drift[k] += BACK_TO_BOND / p["step"][0] * t[c] * rows.memory[r, MEMORY_GRIP + c]
 
 
 @kernel
-def keep_grip(rows: Rows, h: int, smooth: float, step: float, after: np.ndarray) -> None:
+def keep_grip(rows: Rows, h: int, smooth: float, step: float) -> None:
     """Remember the impulses of hit h, if it had or would without friction have had any.
 
-    Along the world's axes, since tangents turn. What sticks remembers how far it slid all the
-    same; what slides forgets it.
+    Along the world's axes, since tangents turn.
     """
     r = rows.hit_row[h]
     memory = rows.memory[r, MEMORY_FRICTION : MEMORY_FRICTION + 5]
@@ -161,14 +152,6 @@ def keep_grip(rows: Rows, h: int, smooth: float, step: float, after: np.ndarray)
     for k in range(3):
         memory[k] = rows.hit_slide[h, 0] * a[k] + rows.hit_slide[h, 1] * b[k]
         rows.rub[r, k] = memory[k] / step
-    most = rows.hit_friction[h] * rows.hit_impulse[h]
-    squared = rows.hit_slide[h, 0] ** 2 + rows.hit_slide[h, 1] ** 2
-    sticks = squared < (1.0 - ON_THE_EDGE) * most * most
-    x = step * spans_dot(rows.span[r], 2, rows.hit_tangent[h, 0], after)
-    y = step * spans_dot(rows.span[r], 2, rows.hit_tangent[h, 1], after)
-    for k in range(3):
-        strain = rows.memory[r, MEMORY_GRIP + k] + x * a[k] + y * b[k]
-        rows.memory[r, MEMORY_GRIP + k] = strain if sticks else 0.0
     memory[3] = rows.hit_impulse[h]
     memory[4] = 1.0 if memory[3] > 0.0 or smooth > 0.0 else 0.0
 
@@ -186,7 +169,7 @@ def project_rubbing(s: Servo) -> None:
         if m == 0:
             continue
         for h in range(start, end):
-            grip(sc, rows, h, p, work.drift[h - start])
+            grip(sc, rows, h, p)
         pushed, slid = rows.hit_impulse[start:], rows.hit_slide[start:]
         n = whiten_group(mo.damped, rows, start, end, mo.after, impact)
         limit = iteration_limit(m, n)
@@ -198,7 +181,7 @@ def project_rubbing(s: Servo) -> None:
             add_spans(rows.packed, rows.packs[0], impact.u, 1.0, mo.after)
         unpack_spans(rows)
         for h in range(start, end):
-            keep_grip(rows, h, work.q[h - start, 0], p["step"][0], mo.after)
+            keep_grip(rows, h, work.q[h - start, 0], p["step"][0])
     rows.hits[0] = end
 
 

@@ -224,7 +224,7 @@ def rub_contacts(rows: Rows, count: int, p: np.ndarray) -> None:
         u = carry_bond(law, n, limit, u, slips, before)
         if default:
             u, slips, drag = reset_integrator(
-                v, ratio * mu * f, limit, beta, slow, travel, u, slips
+                v, ratio * mu * f, limit, beta, slow, slow if holds else 0.0, travel, u, slips
             )
         else:
             u, slips, drag = other_bond(

@@ -133,7 +133,7 @@ def hold_turning(sc: Scene, rows: Rows, r: int, p: np.ndarray, torque: np.ndarra
             x, y, z = kept * x, kept * y, kept * z
         v = part(w, rows.normal, r, which == 1)
         bond, slips, drag = reset_integrator(
-            v, ratio * most, most, most * damping, SLOW_TURN, travel, (x, y, z), slips
+            v, ratio * most, most, most * damping, SLOW_TURN, 0.0, travel, (x, y, z), slips
         )
         memory[m + 3 + which] = slips
         for k in range(3):

@@ -55,7 +55,7 @@ def note_heat(sc: Scene, lo: Local, rows: Rows, r: int, step: float) -> None:
 
     with the velocity u along the normal before and after the tick, relative to the plane: the
     work of an impulse and of a force that is held for a tick. A wall that gives more than it
-    took has a negative account.
+    took has nothing left to heal with.
     """
     i, span, column, after = lo.source[r], rows.span, 0, -lo.held["rate"][lo.source[r]]
     for part in range(2):
@@ -66,7 +66,7 @@ def note_heat(sc: Scene, lo: Local, rows: Rows, r: int, step: float) -> None:
     stiffness, s = lo.times[TRUST] * rows.stiffness[r], rows.separation[r]
     stored = depth_energy(stiffness, s + step * after) - depth_energy(stiffness, s)
     work = -rows.force[r] * step * 0.5 * (rows.velocity[r] + after)
-    lo.held["heat"][i] += work - stored
+    lo.held["heat"][i] = max(lo.held["heat"][i] + work - stored, 0.0)
 
 
 @kernel

@@ -226,7 +226,7 @@ class Live:
             new = Settings(*(old if value is None else value for value, old in pairs))  # type: ignore[arg-type]
             self._send(self._ready.changed(self.parameters, new))
             self._ready.accept()
-            if new[:3] != old_settings[:3]:
+            if new._replace(hand=None) != old_settings._replace(hand=None):
                 self.changed.append(float(self._servo.clock.counts[TICKS]) / self.rate)
             if isinstance(hand, Impedance) and hand.target is not None:
                 self.pull(hand.target, hand.target_quaternion)

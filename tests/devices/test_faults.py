@@ -1,0 +1,241 @@
+"""Faults of devices and deaths of servos, many times over: three, or 100 in `make test-long`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from faking import (
+    CALIBRATED,
+    DEAD,
+    ERROR_CODE,
+    FAKED,
+    FORCE_OFF,
+    FROZEN,
+    HAND,
+    JUMP,
+    STEP,
+    UNPLUGGED,
+    WALL,
+    WATCHDOG,
+    Faked,
+    Library,
+    built,
+)
+
+from detent import Session
+from detent.devices.drivers.contract import Tried
+from detent.kernels.jit import JIT_ENABLED
+from detent.servo.faults import FAULTS, NO_FAULT
+from detent.servo.guarded import LET_GO
+from detent.servo.loop.loop import run_lockstep
+from detent.servo.structs import FAULT
+from detent.setup.prepared import Prepared
+from sweeps import LONG
+from waiting import wait_for
+
+TIMES = 100 if LONG else 3
+RATE = 1000.0  # [Hz] so that ten ticks are 10 ms
+needs_speed = pytest.mark.skipif(not JIT_ENABLED, reason="a live servo needs the compiler")
+
+
+@contextmanager
+def pushing(faked: Faked) -> Iterator[Prepared]:
+    """The servo on a fake in steps of its own, with a hand that presses it into a wall."""
+    faked.fake.c.fake_reset()
+    faked.fake.set(STEP, 1.0 / RATE)
+    faked.fake.set(HAND, 0.006)
+    ready = Session(WALL, device=faked.driver, rate=RATE).prepare(None, RATE, 64)
+    ready.begin()
+    try:
+        run_lockstep(ready.servo, 500)
+        assert ready.servo.clock.counts[FAULT] == NO_FAULT
+        assert faked.fake.force() < -0.05
+        yield ready
+    finally:
+        ready.end()
+
+
+BROKEN = {
+    "error": (ERROR_CODE, 1.0, "lost"),
+    "unplugged": (UNPLUGGED, 1.0, "lost"),
+    "jump of 1 mm": (JUMP, 0.001, "jumped"),
+    "jump of 50 mm": (JUMP, 0.05, "jumped"),
+    "not calibrated": (CALIBRATED, 0.0, "not calibrated"),
+    "force off": (FORCE_OFF, 1.0, "switched its force off"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+@pytest.mark.parametrize("name", ["forcedimension", "native"])
+def test_a_fault_is_typed_zero_within_ten_ticks_latched_and_over_with_a_new_session(
+    name: str, fault: str
+) -> None:
+    """In steps of the fake itself, so that a busy machine changes nothing."""
+    what, value, reason = BROKEN[fault]
+    with FAKED[name](Path()) as faked:
+        for _ in range(TIMES):
+            with pushing(faked) as ready:
+                faked.fake.set(what, value)
+                run_lockstep(ready.servo, 10)
+                assert reason in FAULTS[int(ready.servo.clock.counts[FAULT])]
+                assert (ready.adapter.port.command.wrench == 0.0).all()
+                gone = what in (UNPLUGGED,)  # nobody can tell a device that is not there
+                assert gone or faked.fake.force() == 0.0
+                run_lockstep(ready.servo, 20)
+                ready.release()
+                assert gone or faked.fake.force() == 0.0
+
+
+@pytest.mark.parametrize("name", ["native"])
+def test_a_dead_man_who_lets_go_is_no_fault_and_force_ramps_in_again(name: str) -> None:
+    with FAKED[name](Path()) as faked:
+        for _ in range(TIMES):
+            with pushing(faked) as ready:
+                before = abs(faked.fake.force())
+                faked.fake.set(DEAD, 1.0)
+                run_lockstep(ready.servo, 10)
+                assert faked.fake.force() == 0.0
+                assert ready.servo.device.guard.off[0] & LET_GO
+                faked.fake.set(DEAD, 0.0)
+                run_lockstep(ready.servo, 10)
+                assert 0.0 < abs(faked.fake.force()) < 0.5 * before
+                assert ready.servo.clock.counts[FAULT] == NO_FAULT
+
+
+@pytest.mark.parametrize("name", ["forcedimension", "native"])
+def test_a_position_that_stands_still_is_no_fault_and_keeps_its_cap(name: str) -> None:
+    """A frozen reading cannot be told from a hand at rest: force stays within the cap."""
+    with FAKED[name](Path()) as faked, pushing(faked) as ready:
+        faked.fake.set(FROZEN, 1.0)
+        run_lockstep(ready.servo, 200)
+        assert ready.servo.clock.counts[FAULT] == NO_FAULT
+        assert abs(faked.fake.force()) <= ready.device.cap()[0]
+
+
+# --- the servo's process is killed
+
+NURSERY = """
+import ctypes, os, sys
+from detent.devices.drivers import real
+from detent.devices.drivers.contract import Tried
+fake, name, path = sys.argv[1:]
+options = {"port": path, "patience": 5.0}
+if fake.endswith(".so"):
+    ctypes.CDLL(fake).fake_attach(path.encode())
+    options = {"library": fake}
+one = Tried(real(name, **options))
+print("ready", flush=True)
+for _ in sys.stdin:
+    child = os.fork()
+    if child:
+        print(child, flush=True)
+        os.waitpid(child, 0)
+        continue
+    one.open()
+    while True:
+        one.run(1.0, one.along(0.1 * one.peak))
+"""
+
+
+@contextmanager
+def nursery(fake: str, name: str, path: Path) -> Iterator[Callable[[], int]]:
+    """A process that is forked from for each servo; gives their process ids."""
+    command = [sys.executable, "-c", NURSERY, fake, name, str(path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    mother = subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert mother.stdin is not None and mother.stdout is not None
+    told, heard = mother.stdin, mother.stdout
+
+    def bear() -> int:
+        told.write("\n")
+        told.flush()
+        return int(heard.readline())
+
+    try:
+        assert heard.readline() == "ready\n"
+        yield bear
+    finally:
+        mother.kill()
+        mother.communicate()
+
+
+@needs_speed
+@pytest.mark.live
+def test_the_watchdog_of_force_dimension_takes_the_force_from_a_killed_servo(
+    tmp_path: Path,
+) -> None:
+    """The device lives in a file of its own, and on the clock of another process."""
+    fake, path = Library("libdrd"), tmp_path / "device"
+    path.write_bytes(bytes(fake.c.fake_size()))
+    assert fake.c.fake_attach(ctypes.c_char_p(str(path).encode())) == 0
+    fake.c.fake_reset()
+    try:
+        with nursery(str(built("libdrd")), "omega.3", path) as bear:
+            for _ in range(TIMES):
+                servo = bear()
+                assert wait_for(lambda: fake.force() != 0.0)
+                assert fake.get(WATCHDOG) == pytest.approx(0.01)
+                os.kill(servo, signal.SIGKILL)
+                killed = time.monotonic()
+                while time.monotonic() < killed + 0.01:
+                    pass
+                time.sleep(1e-3)  # a call that was under way when the signal came
+                assert fake.force() == 0.0
+    finally:
+        fake.c.fake_attach(None)
+
+
+@needs_speed
+@pytest.mark.live
+def test_a_killed_servo_of_a_moteus_pushes_no_more(tmp_path: Path) -> None:
+    """Its firmware is told 10 ms; on a busy machine the fake itself may be late."""
+    with (
+        FAKED["moteus"](tmp_path) as faked,
+        nursery("line", "moteus-knob", faked.fake.path) as bear,
+    ):
+        for _ in range(TIMES):
+            servo = bear()
+            assert wait_for(lambda: faked.fake.force() != 0.0, 300.0)
+            assert faked.fake.timeout == pytest.approx(0.01)
+            os.kill(servo, signal.SIGKILL)
+            assert wait_for(lambda: faked.fake.force() == 0.0)
+
+
+@needs_speed
+@pytest.mark.live
+@pytest.mark.parametrize(
+    "name",
+    [
+        "moteus",
+        "touch",
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("2diy", "inverse3", "wheel")),
+    ],
+)
+def test_a_cable_is_pulled_again_and_again(name: str, tmp_path: Path) -> None:
+    """Of a driver in a thread or process of its own: lost, and there again when it is opened."""
+    with FAKED[name](tmp_path) as faked:
+        one: Any = Tried(faked.driver)
+        for _ in range(TIMES):
+            one.open()
+            assert (
+                one.until(lambda: faked.fake.force() != 0.0, 60.0, one.along(0.1 * one.peak))
+                is not None
+            )
+            faked.fake.unplug()
+            assert one.until(lambda: not one.state.counts[3] & 1, 60.0) is not None
+            one.close()
+            faked.fake.plug()
+            assert np.isfinite(one.state.position).all()

@@ -1,0 +1,83 @@
+"""The local model beside the synchronous session: tools led along walls and pressed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from detent import Contact, LocalModel, Pace, Session, World
+from detent.hands import Guided
+from detent.kernels.jit import JIT_ENABLED
+from lab import LOOSE, PLANAR, scene
+from local.enclosures import RATE, STEP, Case, feel, make_case, too_deep
+from sweeps import LONG
+
+CASES = (300 if LONG else 12) if JIT_ENABLED else 1
+EVERY_TICK = Pace(STEP, latency=0.0)
+SMOOTH = (1, 3, 6, 9, 11, 12, 16, 20)  # cases in which MuJoCo's own contacts do not jump
+
+
+def rubbing_box() -> Case:
+    """12 × 40 mm, pressed with 8 N, to and fro at 0.4 m/s."""
+    floor = '<geom type="plane" size="1 1 .1" pos="0 -.05 0" zaxis="0 1 0"/>'
+    body = f'<body name="tool">{PLANAR}<geom type="box" size=".006 .02 .01"/></body>'
+    path = [(0.0, 0.0, -0.03, 0.0), (0.3, 0.0, -0.05, 0.0)]
+    path += [(0.7 + 0.4 * i, 0.08 * (-1) ** i, -0.05, 0.0) for i in range(6)]
+    hand = Guided(400.0, 10.0, 1.0, 0.02, path=path)
+    return Case(World.from_string(scene(floor + body), tool="tool"), hand, Pace(1 / 60), "box")
+
+
+def test_a_box_does_not_sink_into_the_wall_it_slides_along() -> None:
+    """Nor does a late landing stay: after 0.4 s it is where the synchronous session has it."""
+    case = rubbing_box()
+    exact, felt = feel(case, None), feel(case, LocalModel())
+    assert np.abs(felt.depth - exact.depth)[400:].max() < 5e-5
+    assert felt.rows["resets"][-1] == 0
+    assert felt.rows["deformation"].max() > 3e-3  # it did land late
+    literal = feel(case, LocalModel(heal=False))
+    assert literal.rows["healed"].max() == 0.0
+    assert literal.rows["deformation"][400:].min() > 3e-3  # M22: until it withdraws
+
+
+@pytest.mark.parametrize("seed", SMOOTH if LONG else SMOOTH[:3])
+def test_an_update_every_tick_is_the_synchronous_session(seed: int) -> None:
+    """In depth, motion and force: within 0.05 mm and 2 %."""
+    case = make_case(seed, EVERY_TICK)
+    exact, felt = feel(case, None), feel(case, LocalModel())
+    apart = felt.rows["tool_position"] - exact.rows["tool_position"]
+    assert np.linalg.norm(apart, axis=1).max() < 5e-5
+    calm = (exact.rows["collisions"] == 0) & (felt.rows["collisions"] == 0)
+    force = exact.rows["environment_wrench"][calm, :3]
+    change = np.linalg.norm(felt.rows["environment_wrench"][calm, :3] - force, axis=1)
+    assert change.max() < 0.02 * np.linalg.norm(force, axis=1).max()
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_tools_stay_out_of_walls_at_any_pace(seed: int) -> None:
+    """Depth, healing after unloading, resets, and what updates load: one seeded case."""
+    case = make_case(seed)
+    exact, felt = feel(case, None), feel(case, LocalModel())
+    rows = felt.rows
+    assert too_deep(case, felt, exact).max() <= 0.0, case.name
+    assert rows["resets"][-1] == 0, case.name
+    assert rows["deformation"][-1] < 1e-4
+    assert rows["update_energy"].max() <= 1e-12  # nothing that heat did not pay for
+    assert rows["healed"].min() >= -1e-15
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.7])
+@pytest.mark.parametrize("latency", [0.0, 0.03])
+def test_healing_throws_nobody(latency: float, restitution: float) -> None:
+    """A box that flies into a wall without a hand never has more energy than it came with."""
+    floor = '<geom type="plane" size="1 1 .1" pos="0 -.05 0" zaxis="0 1 0"/>'
+    body = f'<body name="tool">{PLANAR}<geom type="box" size=".006 .02 .01"/></body>'
+    world = World.from_string(scene(floor + body), tool="tool")
+    world = world.placed((0.0, -0.01, 0.3), (0.1, -0.4, 0.5))
+    contact = Contact(4000.0, 30.0, restitution)
+    session = Session(world, contact, LOOSE, rate=RATE, local=LocalModel(),
+                      pace=Pace(0.04, latency=latency))  # fmt: skip
+    trace = session.run(2.0)
+    energy = trace["tool_energy"] + trace["device_energy"]
+    assert trace["deformation"].max() > 1e-3
+    assert energy.max() <= 1.001 * energy[0]
+    assert trace["deformation"][-1] == 0.0
