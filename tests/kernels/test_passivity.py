@@ -9,6 +9,7 @@ import pytest
 
 from detent.kernels.passivity import (
     certain_travel,
+    certain_work,
     damper_rate,
     held_work,
     least_loss,
@@ -38,6 +39,27 @@ def test_a_certain_travel_is_never_longer_than_the_true_one(quantum: float) -> N
         assert total <= true + 1e-15
         assert total == pytest.approx(true) or quantum > 0.0
     assert total > 0.1 * true  # steps of five quanta are not lost
+
+
+def test_the_certain_work_of_a_spring_has_nothing_of_noise() -> None:
+    """By readings with noise σ it seems to give K σ² with each of them."""
+    rng = np.random.default_rng(3)
+    stiffness, sigma = 1000.0, 2e-5
+    read = sigma * rng.standard_normal(10_000)
+    force, ways = -stiffness * read[:-1], np.diff(read)
+    slack, work = np.zeros(3), 0.0
+    for f, way in zip(force, ways, strict=True):
+        one = np.array([f, 0.0, 0.0]), np.array([way, 0.0, 0.0])
+        work += certain_work(slack, one[1], one[0], 6.0 * sigma)
+    assert float((force * ways).sum()) == pytest.approx(1e4 * stiffness * sigma**2, rel=0.05)
+    assert work == 0.0
+
+
+def test_the_certain_work_of_a_long_way_is_nearly_all_of_it() -> None:
+    slack, push, total = np.zeros(3), np.array([2.0, 0.0, 0.0]), 0.0
+    for _ in range(1000):
+        total += certain_work(slack, np.array([1e-5, 0.0, 0.0]), push, 6e-5)
+    assert total == pytest.approx(2.0 * (0.01 - 6e-5))
 
 
 def test_encoders_that_go_to_and_fro_have_not_moved() -> None:

@@ -10,7 +10,8 @@ import pytest
 from numba.core.runtime import _nrt_python as nrt
 from numba.core.runtime import rtsys
 
-from detent import Contact, Friction, Session, World
+from detent import Contact, Friction, Passivity, Session, VirtualCoupler, World
+from detent.devices import Inertial
 from detent.hands import Sinusoid
 from detent.kernels.jit import JIT_ENABLED
 from detent.servo.loop.loop import run_lockstep
@@ -78,6 +79,23 @@ def test_ticks_allocate_nothing(name: str, contact: str, counting: object) -> No
     assert rtsys.get_allocation_stats().alloc == after.alloc + 1  # the counter counts
     rows = ready.servo.ring
     assert np.isfinite(rows["tool_position"]).all()
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="plain Python allocates")
+@pytest.mark.parametrize("law", ["damper", "reference", "tank"])
+def test_the_watch_over_passivity_allocates_nothing(law: str, counting: object) -> None:
+    """On a device that its springs shake, so that the controller acts."""
+    device = Inertial(mass=0.05, rotational_inertia=1e-4, delay_ticks=2, resolution=1e-5)
+    coupling = VirtualCoupler(3000.0, 1.0)
+    session = Session(
+        World.builtin("corner-3d"), coupling=coupling, device=device, passivity=Passivity(law)
+    )
+    ready = start(session, HANDS["corner-3d"], ring=256)
+    advance(ready, 200)
+    before = rtsys.get_allocation_stats()
+    run_lockstep(ready.servo, TICKS // 10)
+    assert rtsys.get_allocation_stats() == before
+    assert ready.servo.ring["passive"].any()
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="plain Python allocates")

@@ -22,6 +22,7 @@ from detent.errors import ParameterError, ServoFault
 from detent.experiments.sampled_wall import (
     WallCase,
     given,
+    given_to_hand,
     growth,
     roughness,
     swing,
@@ -183,11 +184,28 @@ def test_a_damper_without_a_bound_rattles() -> None:
     assert roughness(hit(case, Passivity())) < 0.3
 
 
-@pytest.mark.parametrize("flaw", [{"resolution": 1e-5}, {"resolution": 5.5e-5}, {"noise": 2e-5}])
-def test_encoders_and_noise_do_not_wake_it(flaw: dict[str, float]) -> None:
-    case = beyond(1e-3, 1, **flaw)
+@pytest.mark.parametrize("resolution", [1e-5, 5.5e-5])
+def test_encoders_do_not_wake_it(resolution: float) -> None:
+    case = beyond(1e-3, 1, resolution=resolution)
     assert swing(hit(case, Passivity())) < 1.2e-3
     assert swing(hit(replace(case, coulomb=0.05), Passivity())) < 50e-6
+
+
+def test_with_friction_noise_does_not_wake_it_either() -> None:
+    """Without any friction it swings by 3 mm (docs/passivity.md)."""
+    case = beyond(1e-3, 1, noise=2e-5, coulomb=0.05)
+    assert swing(hit(case, Passivity())) < 50e-6
+
+
+@pytest.mark.parametrize("flaw", [{"resolution": 5.5e-5}, {"noise": 2e-5}])
+def test_a_wall_does_not_fade_by_what_encoders_and_noise_seem_to_give(
+    flaw: dict[str, float],
+) -> None:
+    """K D² and K σ² with each reading: hundreds of millijoules that are not there."""
+    trace = hit(beyond(250e-6, 0, **flaw), Passivity())
+    assert given(trace) > 0.01
+    assert given_to_hand(trace) < 0.2e-3
+    assert swing(trace) < 0.2e-3
 
 
 # --- what it must not brake
@@ -282,10 +300,14 @@ def test_other_wishes_are_refused(wrong: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("numbers", [range(10)] if not LONG else [range(500)])
 def test_no_session_gives_a_hand_what_nobody_put_in(numbers: range) -> None:
-    broken, active = [], 0
+    broken, stopped, active = [], [], 0
     for number in numbers:
         case = random_case(number)
-        gift, allowed = worst_gift(case.run(Passivity()))
+        try:
+            gift, allowed = worst_gift(case.run(Passivity()))
+        except ServoFault:  # its world blew up: zero force
+            stopped.append(number)
+            continue
         if gift > allowed:
             broken.append((number, gift, allowed))
         if LONG:
@@ -295,4 +317,5 @@ def test_no_session_gives_a_hand_what_nobody_put_in(numbers: range) -> None:
             except ServoFault:  # it blew up
                 active += 1
     assert not broken
+    assert len(stopped) <= 1  # with the controller; without it three of 500 do
     assert active >= 20 or not LONG

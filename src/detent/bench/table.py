@@ -57,6 +57,7 @@ BARS: dict[str, tuple[str, float]] = {
     "local_over_whole": ("≤", 0.6),
     "merge_over_tick": ("≤", 1.0),
     "local_among_arms_over_alone": ("≤", 1.25),
+    "passivity_over_tick": ("≤", 0.05),
     "run_over_mj_step": ("≤", 1.0),
     "import_over_theirs": ("≤", 1.0),
     "warm_beyond_imports_s": ("≤", 0.5),

@@ -93,14 +93,14 @@ def growth(case: WallCase, periods: float = 8.0) -> float:
 
 def given(trace: Trace) -> float:
     """[J] that the motors have given by then, at most: what the port says, against its sign."""
-    return float(max(-np.asarray(trace["port_energy"]).min(), 0.0))
+    return float(max(0.0, -np.asarray(trace["port_energy"]).min()))
 
 
 def given_to_hand(trace: Trace) -> float:
     """[J] that a simulated hand has received by then, at most: by its own force and way."""
     way = np.diff(trace["device_position"], axis=0)
     work = np.cumsum((np.asarray(trace["hand_wrench"])[:-1, :3] * way).sum(axis=1))
-    return float(max(-work.min(initial=0.0), 0.0))
+    return float(max(0.0, -work.min(initial=0.0)))
 
 
 def swing(trace: Trace) -> float:

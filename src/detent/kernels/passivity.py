@@ -43,6 +43,26 @@ def certain_travel(slack: np.ndarray, travel: np.ndarray, radius: float) -> floa
 
 
 @kernel
+def certain_work(slack: np.ndarray, travel: np.ndarray, wrench: np.ndarray, radius: float) -> float:
+    """The work [J] of a held wrench along a certain travel (`certain_travel`).
+
+    A spring K on readings seems to give K D²/2 with each count of an encoder, and K σ² with each
+    reading that has noise: none of that is in it, nor what a motion within the tube really gives.
+    """
+    size, work = 0.0, 0.0
+    for i in range(3):
+        slack[i] += travel[i]
+        size += slack[i] * slack[i]
+    size = math.sqrt(size)
+    if size <= radius:
+        return 0.0
+    for i in range(3):
+        work += wrench[i] * slack[i] * (1.0 - radius / size)
+        slack[i] *= radius / size
+    return work
+
+
+@kernel
 def least_loss(moved: float, seconds: float, damping: float, friction: float) -> float:
     r"""The least that viscous and dry friction took [J] on a way of that length in that time.
 

@@ -10,8 +10,9 @@ from detent.kernels.struct import Struct
 # Places of `Observed.energy` [J].
 # PORT: W, what came from the hand; OWN: what the device itself took, at least; SOURCES: what the
 # world had at the start, and what weights and actuators gave since; ENGINE: what a local model's
-# world took from the tool; LOW: the least that the controller has seen.
-PORT, OWN, SOURCES, ENGINE, LOW = range(5)
+# world took from the tool; LOW: the least that the controller has seen; CERTAIN: W again, by what
+# has moved for sure, whatever encoders and noise make of it.
+PORT, OWN, SOURCES, ENGINE, LOW, CERTAIN = range(6)
 
 # Places of `Observed.counts`.
 # LATEST: number of the last reading; SINCE: ticks since then; ACTED: ticks that the controller
@@ -23,14 +24,15 @@ LATEST, SINCE, ACTED, BEGUN, QUIET, PUT, CAUTION = range(7)
 class Observed(Struct):
     """Beside the wrench on its way: the ledger of energy. Pairs are (translation, rotation)."""
 
-    energy: np.ndarray  # (5,) see above
+    energy: np.ndarray  # (6,) see above
     counts: np.ndarray  # (7,) see above
     dual: np.ndarray  # (1,) 1 = a display: it is told a motion, and senses the hand's wrench
     delay: np.ndarray  # (1,) [ticks] from a command to its force
     period: np.ndarray  # (1,) [ticks] between two samples of the device
     damping: np.ndarray  # (2,) [N·s/m, N·m·s/rad] of the device, at least
     friction: np.ndarray  # (2,) [N, N·m] likewise
-    radius: np.ndarray  # (2,) [m, rad] by which a reading may be off
+    radius: np.ndarray  # (2,) [m, rad] by which encoders may be off
+    blur: np.ndarray  # (2,) [m, rad] by which a reading may be off, with its noise
     floor: np.ndarray  # (1,) [J] vᵀMv of a step of the encoders in a period
     weight: np.ndarray  # (nbody,) [kg] on which gravity acts
     height: np.ndarray  # (1,) [J] potential energy at the start
@@ -41,6 +43,7 @@ class Observed(Struct):
     sensed: np.ndarray  # (6,) the hand's wrench at the last reading of a display
     travel: np.ndarray  # (6,) [m, rad] between the last two readings
     slack: np.ndarray  # (6,) see `certain_travel`
+    drift: np.ndarray  # (6,) see `certain_work`
     still: np.ndarray  # (2,) ticks since a certain travel
     twist: np.ndarray  # (6,) along actuated axes; of a display, the speed at which it yields
     wrench: np.ndarray  # (6,) what the controller added in this tick
@@ -51,9 +54,9 @@ def make_observed(bodies: int = 0) -> Observed:
     """A ledger with nothing in it."""
     a, whole = np.zeros, np.int64
     return Observed(
-        energy=a(5), counts=a(7, whole), dual=a(1, whole), delay=a(1, whole),
-        period=np.ones(1, whole), damping=a(2), friction=a(2), radius=a(2),
+        energy=a(6), counts=a(7, whole), dual=a(1, whole), delay=a(1, whole),
+        period=np.ones(1, whole), damping=a(2), friction=a(2), radius=a(2), blur=a(2),
         floor=a(1), weight=a(bodies), height=a(1), taken=a(6), past=a((MOST_DELAY + 1, 6)),
-        sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6), still=a(2), twist=a(6),
-        wrench=a(6), acts=a(1, whole),
+        sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6), drift=a(6), still=a(2),
+        twist=a(6), wrench=a(6), acts=a(1, whole),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from detent.kernels.jit import kernel
 from detent.kernels.limits import length, uniform_scale
 from detent.kernels.passivity import (
     certain_travel,
+    certain_work,
     damper_rate,
     held_work,
     least_loss,
@@ -30,6 +31,7 @@ from detent.servo.observed import (
     ACTED,
     BEGUN,
     CAUTION,
+    CERTAIN,
     ENGINE,
     LATEST,
     LOW,
@@ -80,7 +82,7 @@ def count_own(ob: Observed, step: float) -> None:
         part = slice(3 * block, 3 * block + 3)
         ob.still[block] += ob.counts[SINCE]
         copy_vector(ob.slack[part], ob.twist[part])
-        moved = certain_travel(ob.slack[part], ob.travel[part], ob.radius[block])
+        moved = certain_travel(ob.slack[part], ob.travel[part], ob.blur[block])
         time = step * ob.still[block]
         for i in range(3 * block, 3 * block + 3):
             ob.twist[i] = (ob.twist[i] + ob.travel[i] - ob.slack[i]) / time if moved > 0.0 else 0.0
@@ -100,6 +102,10 @@ def count_port(ob: Observed, st: State, step: float) -> None:
         if ob.dual[0] != 0:  # what the hand did, by its sensor, seen from the display
             ob.sum[i] = -0.5 * (ob.sensed[i] + st.wrench[i])
     ob.energy[PORT] -= held_work(ob.sum, ob.travel)
+    for block in range(2):
+        part = slice(3 * block, 3 * block + 3)
+        work = certain_work(ob.drift[part], ob.travel[part], ob.sum[part], ob.blur[block])
+        ob.energy[CERTAIN] -= work
     if ob.dual[0] == 0:
         count_own(ob, step)
     clear_vector(ob.sum)
@@ -135,9 +141,14 @@ def forget(ob: Observed) -> None:
 
 
 @kernel
-def find_motion(ob: Observed, de: Device) -> float:
-    """ob.twist ← its part along actuated axes; vᵀMv [J] of it."""
+def find_motion(ob: Observed, de: Device, st: State) -> float:
+    """ob.twist ← its part along actuated axes; vᵀMv [J] of it.
+
+    Of readings with noise the difference is worth nothing: there the device's own twist is taken.
+    """
     for i in range(6):
+        if ob.blur[i // 3] > ob.radius[i // 3]:
+            ob.twist[i] = st.twist[i]
         ob.twist[i] *= de.guard.actuated[i] * de.mask[i]
     total = 0.0
     for i in range(6):
@@ -240,7 +251,7 @@ def control(ob: Observed, de: Device, st: State, p: np.ndarray) -> None:
         give_way(ob, de, st, -left, p)
         return
     period = ob.period[0] * p["step"][0]
-    motion = find_motion(ob, de)
+    motion = find_motion(ob, de, st)
     share = 1.0
     if law == TANK:
         share = paid_share(ob, de, left, period + ob.delay[0] * p["step"][0])
@@ -248,7 +259,8 @@ def control(ob: Observed, de: Device, st: State, p: np.ndarray) -> None:
     ob.counts[CAUTION] = max(ob.counts[CAUTION] - 1, 0)
     if deficit > NO_DEFICIT or share < 1.0:
         ob.counts[CAUTION] = p["passive_memory"][0]
-        share *= share_within_cap(de, p) * share_left(-left)
+        certain = ob.energy[PORT] - ob.energy[CERTAIN] - left
+        share *= share_within_cap(de, p) * share_left(min(-left, certain))
         for i in range(6):
             ob.wrench[i] = -(1.0 - share) * de.guard.actuated[i] * de.raw[i]
     if deficit > NO_DEFICIT and motion > 0.0:

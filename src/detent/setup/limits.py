@@ -48,7 +48,7 @@ def asked_of_device(device: Device, p: np.ndarray) -> list[Asked]:
             continue
         mass = float(np.diag(device.mass)[part][acts].min())
         own = float(observed.damping[block]), float(observed.friction[block])
-        resolution = 2.0 * float(observed.radius[block]) / math.sqrt(device.mask[part].sum())
+        resolution = period * math.sqrt(observed.floor[0] / mass) if block == 0 else 0.0
         limits = stiffness_limits(mass, *own, resolution, period, delay, damping)
         out.append(Asked(unit, stiffness, damping, limits))
     return out

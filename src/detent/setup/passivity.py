@@ -23,6 +23,8 @@ from detent.setup.limits import beyond_passive
 from detent.setup.sheets import sheet_of
 from detent.world.world import World
 
+NOISE = 3.0  # of its rms: readings are off by no more, as a rule
+
 
 def chosen_passivity(asked: Passivity | None, device: DeviceModel) -> Passivity:
     """What was asked for; else on for a device of a data sheet, off for an ideal one."""
@@ -74,6 +76,7 @@ def fill_observed(
         observed.delay[:], observed.period[:] = mass.delay, mass.hold
         observed.damping[:], observed.friction[:] = mass.damping, mass.friction
         resolution = float(mass.resolution[0])
+        observed.blur[0] = NOISE * float(mass.noise.std(axis=0).max())
     elif hasattr(struct, "delay"):  # a model whose friction sits in its joints: none is counted
         observed.delay[:] = struct.delay
     else:
@@ -81,8 +84,8 @@ def fill_observed(
     for name in ("damping", "friction"):
         if getattr(asked, name) is not None:
             getattr(observed, name)[:] = getattr(asked, name)
-    axes = int(out.mask[:3].sum())
-    observed.radius[0] = 0.5 * resolution * math.sqrt(axes)
+    observed.radius[0] = 0.5 * resolution * math.sqrt(out.mask[:3].sum())
+    observed.blur[:] += observed.radius
     speed = resolution / (observed.period[0] * step)
     observed.floor[0] = out.mass[:3, :3].max() * speed**2
 
