@@ -124,7 +124,8 @@ def fill_sources(
     still.qpos[:], still.qvel[:] = data.qpos, mine * data.qvel
     weights = model.opt.gravity.copy()
     model.opt.gravity[:] = 0.0
-    mujoco.mj_forward(model, still)
+    for update in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_makeM):
+        update(model, still)  # mj_forward would end the process where tendons are tied
     mujoco.mj_energyPos(model, still)
     mujoco.mj_energyVel(model, still)
     model.opt.gravity[:] = weights
