@@ -181,7 +181,7 @@ def by_detent(world: Any, force: np.ndarray) -> tuple[Look, list[str], str]:
     from detent.setup.prepared import raise_fault
 
     ready = Session(world, rate=RATE).prepare(Constant(force=force), RATE, ring=EVERY)
-    servo, look, wrong = ready.servo, Look(ready.model), dict[str, float]()
+    servo, look, wrong = ready.servo, Look(world.model), dict[str, float]()
     hard, deep = 0, False
     for i in range(round((PUSH + REST) * RATE) // EVERY):
         released = i * EVERY >= PUSH * RATE
