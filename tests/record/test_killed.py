@@ -37,7 +37,6 @@ for line in sys.stdin:
 
 
 @pytest.mark.live
-@pytest.mark.patient
 @pytest.mark.slow
 def test_a_recording_that_is_killed_at_any_moment_loses_little(tmp_path: Path) -> None:
     chance = random.Random(20)
