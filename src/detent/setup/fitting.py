@@ -29,7 +29,7 @@ def fitting_coupling(
 
     No such device knows the hand's force, without which a four-channel coupling goes deep into a
     wall. A god object on the sheet's stiffness is felt where the wall is, and drags nothing
-    (docs/decisions/0017); where it cannot be, a virtual coupler of the same gains.
+    (docs/decisions/0014); where it cannot be, a virtual coupler of the same gains.
     """
     model = device if isinstance(device, Pantograph) else sheet_of(device)
     if model is None or subject.mechanism is not None:
