@@ -104,5 +104,5 @@ def test_the_key_of_the_cache_knows_whether_bounds_are_checked(
     keys = set()
     for bounds in (0, 1):
         monkeypatch.setattr(numba.config, "BOUNDSCHECK", bounds)
-        keys.add(toolchain())
+        keys.add(toolchain.__wrapped__())
     assert len(keys) == 2

@@ -20,6 +20,8 @@ from detent.cli import app
 from detent.cli.traces import deviations
 from detent.hands import Constant
 
+pytestmark = pytest.mark.ramped  # traces are made once for all, as a session begins
+
 SECONDS = 1.0
 REPLAY = """
 import sys

@@ -122,6 +122,7 @@ def test_the_command_writes_a_device_file_and_says_what_holds(tmp_path: Path) ->
 
 
 @pytest.mark.live
+@pytest.mark.alone
 def test_a_device_that_is_plugged_in_is_tuned_and_closed() -> None:
     """A fake on the wall clock, let go: 0.35 kg in air of 5 N·s/m."""
     with FAKED["forcedimension"](Path()) as faked:

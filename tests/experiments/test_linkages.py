@@ -162,7 +162,7 @@ def test_claims_fail_on_wrong_numbers(results: dict[str, Result], case: str) -> 
     ("name", "given", "error", "message"),
     [
         ("linkage-distal", {"singular": 0.7}, ParameterError, "singular = 0.7"),
-        ("linkage-distal", {"singular": "wide"}, ParameterError, "kind float"),
+        ("linkage-distal", {"singular": "wide"}, ParameterError, "a number"),
         ("linkage-distal", {"rate": -1.0}, ParameterError, "rate"),
         ("linkage-middle", {"singular": 0.1}, UnknownNameError, "known: rate"),
         ("linkage-async", {"delay": 1.0}, ParameterError, "delay_ticks = 512"),

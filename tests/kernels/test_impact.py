@@ -318,7 +318,7 @@ answers = []
 for case in json.load(sys.stdin):
     for method in ("complementarity", "equality"):
         answers.append([part.tolist() for part in resolve_collision(*case, method)])
-stats = getattr(resolve_complementarity, "stats", None)
+stats = getattr(getattr(resolve_complementarity, "called", None), "stats", None)
 loaded = None if stats is None else [sum(stats.cache_hits.values()), len(stats.cache_misses)]
 print(json.dumps([answers, loaded]))
 """

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import detent
-from detent import Contact, Session, World
+from detent import AT_ONCE, Contact, Session, World
 from detent.coupling.four_channel import TABLE_4_1
 from detent.errors import DetentError, StageError, StructError
 from detent.hands import Sinusoid
@@ -495,12 +495,12 @@ def runs() -> dict[str, np.ndarray]:
     corner = World.builtin("corner").placed([0.0589, -0.0694, 0.001])
     out = {}
     for mode, ticks in (("impulse", 60), ("penalty", 40), ("rigid", 40)):
-        session = Session(corner, Contact(mode=mode), coupling=TABLE_4_1, rate=512)
+        session = Session(corner, Contact(mode=mode), TABLE_4_1, force_path=AT_ONCE, rate=512)
         out[f"corner {mode}"] = session.run(ticks / 512, HAND).rows
     balls = World.from_string(BALLS, tool="a")
     for rows in ("relative", "split"):
         contact = Contact(restitution=0.5, self_collision=rows)
-        out[f"balls {rows}"] = Session(balls, contact).run(0.02, HAND).rows
+        out[f"balls {rows}"] = Session(balls, contact, force_path=AT_ONCE).run(0.02, HAND).rows
     return out
 
 

@@ -27,8 +27,7 @@ pytestmark = pytest.mark.skipif(FOLDER is None, reason="gymnasium and dm_control
 
 def passive(path: Path) -> World:
     """The scene without contacts, limits and what else MuJoCo solves softly."""
-    model = mujoco.MjModel.from_xml_path(str(path))
-    world = World.load(path, tool=wild.held_bodies(model)[0], allow_outside=True, trusted=True)
+    world = World.load(path, tool=wild.held_bodies(path)[0], allow_outside=True, trusted=True)
     world.model.opt.disableflags |= int(_OFF)
     rng = np.random.default_rng(1)
     return world.placed(world.qpos, 0.3 * rng.standard_normal(world.model.nv))

@@ -38,7 +38,6 @@ RECORDED: dict[str, tuple[str, str]] = {
     "X24.stiffness-corrected": (CORRECTED, "with the bias, errata E10"),
     "X24.wrench-corrected": (CORRECTED, "with the bias, errata E10"),
     "X24.follows": (CORRECTED, "with the bias, errata E10"),
-    "slow-engine.deformation": (REFUTED, "in a period and its latency things move by more than ε"),
 }
 
 

@@ -80,6 +80,8 @@ def fill_coupling(
 
 def fill_band(p: np.ndarray, topology: Topology | None) -> None:
     """Where a direction becomes constrained, and free again; in how many ticks it does."""
+    if topology is None and p["singular"][0, 0] > 0.0:  # none any more: the count goes on
+        return
     step, ease = float(p["step"][0]), 0.0
     enter = SINGULAR if topology is None else topology.singular
     if topology is not None and topology.n_tc != "euclidean":
