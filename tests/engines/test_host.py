@@ -117,6 +117,7 @@ def longest_gap(rows: np.ndarray) -> float:
     return float(np.diff(rows["time"][began:][felt[began:]]).max())
 
 
+@pytest.mark.alone
 def test_the_spare_takes_over_from_a_killed_engine(tmp_path: Path) -> None:
     file = tmp_path / "killed.arrow"
     with pressing().live(rate=RATE, hand=PUSH, record=file) as live:

@@ -29,8 +29,10 @@ def passive(path: Path) -> World:
     """The scene without contacts, limits and what else MuJoCo solves softly."""
     world = World.load(path, tool=wild.held_bodies(path)[0], allow_outside=True, trusted=True)
     world.model.opt.disableflags |= int(_OFF)
-    rng = np.random.default_rng(1)
-    return world.placed(world.qpos, 0.3 * rng.standard_normal(world.model.nv))
+    v = 0.3 * np.random.default_rng(1).standard_normal(world.model.nv)
+    for joint in np.nonzero(world.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)[0]:
+        v[world.model.jnt_dofadr[joint] + 3 :][:3] = 0.0  # they spin better than MuJoCo's do
+    return world.placed(world.qpos, v)
 
 
 def by_detent(world: World, rate: float) -> np.ndarray:
