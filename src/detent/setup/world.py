@@ -130,19 +130,16 @@ class WorldSubject:
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
         rows.yields[0] = p["fade"][0] < 1.0  # what strikes in the first moments is cut short
-        adapter = place_device(
-            asked.device, device, start, asked.coupling, 1.0 / rate, notes,
-            named_actuators(model, data),
-        )  # fmt: skip
+        step, drives = 1.0 / rate, named_actuators(model, data)
+        adapter = place_device(asked.device, device, start, asked.coupling, step, notes, drives)
         notes += watch_world(asked, device, adapter, p, model, data, world)
-        lead = lead_for(asked, device, start.mobility, 1.0 / rate, notes)
+        lead = lead_for(asked, device, start.mobility, step, notes)
         target = adapter.port.state.true_pose.copy()
         aim(target, hand)
         updates, states = self._slots(model, host)
         may = may_sleep(model, world.trees) & asked.sleep
         poses, kept = np.zeros((model.nbody, 7)), np.zeros(ring, ROW)
-        state = np.zeros(1 + model.nq + 2 * model.nv)
-        past = history_ticks(self._local, rate)
+        state, past = np.zeros(1 + model.nq + 2 * model.nv), history_ticks(self._local, rate)
         servo = Servo(
             scene=make_scene(world, model, data, never_singular(world, start, device.mask)),
             motion=motion,
