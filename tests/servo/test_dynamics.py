@@ -455,3 +455,11 @@ def test_a_filtered_actuator_goes_by_the_servos_step_not_by_the_scenes() -> None
 
     np.testing.assert_array_equal(at(0.01), at(0.001))
     assert at(0.001)[0] > 0.01
+
+
+def test_dry_friction_of_a_joint_that_hardly_moves_is_finite() -> None:
+    """A speed of 2e-310 m/s: friction over speed was infinite, and the wrench at the hand NaN."""
+    ready = start(loose(slide('frictionloss="0.1"')), qvel=[2e-310])
+    ready.servo.motion.bond[:1] = ready.servo.scene.dry_reach[:1]  # it slips
+    advance(ready, 3)
+    assert np.isfinite(ready.servo.motion.M).all() and np.isfinite(ready.servo.device.raw).all()

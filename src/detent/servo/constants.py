@@ -35,6 +35,7 @@ MOST_TURN = 0.1
 GIMBAL_SWEEPS = 3  # slowing one hinge may hasten its neighbour
 LEAST_MOBILITY = 0.01  # of the largest: constrained directions get a finite inertia by it
 STOPPING = 4.0  # steps within which friction may stop a joint, with its descendants free
+STANDING = 1e-30  # [m/s, rad/s] slower than this a joint stands: friction over speed stays finite
 HELD_SWEEPS = 8  # over contacts that stick, which begin with the forces of the last tick
 BACK_TO_BOND = 0.1  # [-] of the strain of what sticks, that is taken back in a step
 STICK_TURN = 1e-4  # [rad] by which a contact that resists turning gives before it slips

@@ -8,7 +8,7 @@ from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 from detent.kernels.inertia import Inertia, factor_block, whiten_open_rows
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector, copy_vector, dot
-from detent.servo.constants import STOPPING
+from detent.servo.constants import STANDING, STOPPING
 from detent.servo.structs import DRY_JOINTS, DRY_TENDONS, IMPLICIT, JOINT_DAMPING, Motion, Scene
 from detent.servo.world.axes import add_tendon_row
 from detent.world.bridge import mjd_smooth_vel
@@ -35,13 +35,13 @@ def rub_joint(sc: Scene, mo: Motion, j: int, step: float) -> float:
         mo.bond[j] = math.copysign(reach, v)
         sc.passive[j] -= math.copysign(most, v)
         slow = abs(v) < STOPPING * step * most * mo.inertia.diaginv[j]
-        return most / abs(v) if slow else 0.0
+        return most / max(abs(v), STANDING) if slow else 0.0
     stiffness = most / reach
     inertia = sc.M[mo.inertia.rowadr[j] + mo.inertia.rownnz[j] - 1]
     damping = 2.0 * math.sqrt(stiffness * inertia)
     left = max(most - stiffness * abs(stretch), 0.0)
     if damping * abs(v) > left:
-        damping = left / abs(v)
+        damping = left / max(abs(v), STANDING)
     sc.passive[j] -= stiffness * stretch + damping * v
     return damping + step * stiffness
 
@@ -105,7 +105,9 @@ def damp_tree(sc: Scene, mo: Motion, first: int, end: int, step: float) -> None:
         if features[DRY_JOINTS] != 0:
             mo.M[diagonal] += step * mo.dry_damping[i]
     if not factor_block(mo.M, mo.damped, first, end):  # a servo that drives: leave it explicit
-        factor_block(sc.M, mo.damped, first, end)
+        for a in range(rowadr[first], rowadr[end - 1] + rownnz[end - 1]):
+            mo.M[a] = sc.M[a]
+        factor_block(mo.M, mo.damped, first, end)
 
 
 @kernel
