@@ -16,9 +16,12 @@ from typer.testing import CliRunner
 from detent.bench.scene import SceneCosts, microseconds
 from detent.cli import app, listing, main, play_command
 from detent.cli.doctor import verdict
-from detent.errors import ExperimentError
+from detent.cli.play import unused
+from detent.errors import ExperimentError, ParameterError
 from detent.experiments.protocol import Experiment, Result, at_most
 from detent.record.trace import Trace
+from detent.session import Session
+from detent.world.world import World
 
 
 def detent(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -355,3 +358,19 @@ def test_ctrl_c_stops_it_even_where_the_exception_would_be_swallowed() -> None:
     done = subprocess.run([sys.executable, "-c", STUBBORN], capture_output=True, text=True)
     assert done.returncode == 130
     assert "stopped" in done.stderr and "went on" not in done.stdout
+
+
+def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
+    file = tmp_path / "there.arrow"
+    file.write_text("something")
+    with pytest.raises(ParameterError, match="a new file"):
+        unused(file)
+    assert unused(tmp_path / "new.arrow") == tmp_path / "new.arrow"
+
+
+def test_a_rate_that_no_clock_keeps_is_refused_before_room_is_made() -> None:
+    with (
+        pytest.raises(ParameterError, match="at most 1e"),
+        Session(World.builtin("corner")).live(rate=1e9),
+    ):
+        pass

@@ -167,7 +167,7 @@ class Session:
             realtime: take SCHED_FIFO and locked memory where allowed (see `Live.promises`).
             record: a file to stream the trace into.
         """
-        rate = positive("rate", rate)
+        rate = combinations.check_rate(rate)
         combinations.check_live_hand(hand)
         cost = self.tick_cost(hand, rate)
         host = None if self.local is None else self.host_engine()

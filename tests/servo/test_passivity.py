@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,6 +30,8 @@ from detent.experiments.sampled_wall import (
 )
 from detent.hands import Constant, Impedance, Sinusoid
 from detent.record.trace import Trace
+from detent.servo.observed import OWN, PORT, SOURCES
+from detent.servo.passivity import energy_left
 from lab import scene
 from passive_cases import random_case, worst_gift
 from sweeps import LONG
@@ -319,3 +322,23 @@ def test_no_session_gives_a_hand_what_nobody_put_in(numbers: range) -> None:
     assert not broken
     assert len(stopped) <= 1  # with the controller; without it three of 500 do
     assert active >= 20 or not LONG
+
+
+@pytest.mark.parametrize(
+    ("port", "own", "sources", "left"),
+    [
+        (0.5, 0.1, 0.2, 0.8),
+        (-0.5, 0.1, 0.2, -0.2),
+        (0.5, 0.0, -0.2, 0.3),  # the hand lifted a weight
+        (0.5, 0.0, -1.0, 0.0),  # the coupling did, beyond a cap: nobody owes that
+        (-0.1, 0.0, -1.0, -0.1),
+    ],
+)
+def test_weights_that_rise_owe_nothing(
+    port: float, own: float, sources: float, left: float
+) -> None:
+    """A tool that was pulled up while its device was out of reach left a debt of 1.7 J."""
+    energy = np.zeros(8)
+    energy[PORT], energy[OWN], energy[SOURCES] = port, own, sources
+    plain = getattr(energy_left, "py_func", energy_left)
+    assert plain(SimpleNamespace(energy=energy)) == pytest.approx(left)

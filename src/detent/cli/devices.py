@@ -152,7 +152,7 @@ def tune(
     out_file: Annotated[
         Path | None, typer.Option("--out", help="The device file; NAME.json unless given.")
     ] = None,
-    seconds: Annotated[float, typer.Option(min=4.0, max=120.0, help="[s] altogether.")] = 20.0,
+    seconds: Annotated[float, typer.Option(min=4.0, max=120.0, help="Seconds altogether.")] = 20.0,
     port: Annotated[
         str | None, typer.Option(help="Its serial line or event file, where several fit.")
     ] = None,

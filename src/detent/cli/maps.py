@@ -65,5 +65,7 @@ def map_(
     failed = [row for row in rows if row["error"]]
     figure = draw_map(grid, rows, folder / "map.png")
     out.print(f"{len(rows)} cells, {len(failed)} failed: {folder / 'map.parquet'}, {figure}")
-    for row in failed[:3]:
-        out.print(f"  {row['error']}", highlight=False)
+    for said in list(dict.fromkeys(row["error"] for row in failed))[:3]:
+        out.print(f"  {said}", highlight=False)
+    if len(failed) == len(rows):
+        raise typer.Exit(1)

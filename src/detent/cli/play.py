@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -193,6 +194,13 @@ def local_model(constraints: str | None, engine_rate: float | None) -> tuple[Loc
     return LocalModel(constraints=constraints or "inertial"), Pace(1.0 / rate)
 
 
+def unused(file: Path | None) -> Path | None:
+    """A file to record into: nothing that was recorded is lost."""
+    if file is not None and file.exists():
+        raise ParameterError("--record", str(file), "a new file: this one is there already")
+    return file
+
+
 def play(
     context: typer.Context,
     world: o.WorldName = "peg-in-hole",
@@ -252,4 +260,4 @@ def play(
             opened, contact, tie, held_by, local=near, engine=engine, pace=pace, passivity=kept
         )
         compile_first()
-    start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=record)
+    start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=unused(record))

@@ -129,13 +129,24 @@ def observe(ob: Observed, st: State, command: np.ndarray, step: float) -> None:
 
 
 @kernel
+def energy_left(ob: Observed) -> float:
+    """[J] that may still come out: what the hand gave, the device took, and weights gave.
+
+    Weights that rise keep what there is, and owe nothing beyond it: a coupling lifts a tool also
+    where the cap, or a device out of its reach, lets the hand feel little of it.
+    """
+    own, sources = ob.energy[PORT] + ob.energy[OWN], ob.energy[SOURCES]
+    return own + sources if sources >= 0.0 else max(own + sources, min(own, 0.0))
+
+
+@kernel
 def forget(ob: Observed) -> None:
     """Let go of what the device took and nobody needs, where no force is, or is on its way.
 
     Then no spring is loaded at the port that could ask it back. A wall that bounces a device would
     else live on what free flight takes. What the hand gave to the world is never forgotten.
     """
-    left = ob.energy[PORT] + ob.energy[OWN] + ob.energy[SOURCES]
+    left = energy_left(ob)
     if left > 0.0:
         ob.energy[OWN] -= min(ob.energy[OWN], left)
 
@@ -242,7 +253,7 @@ def control(ob: Observed, de: Device, st: State, p: np.ndarray) -> None:
     """What the controller adds to de.raw."""
     clear_vector(ob.wrench)
     ob.acts[0] = 0
-    left = ob.energy[PORT] + ob.energy[OWN] + ob.energy[SOURCES]
+    left = energy_left(ob)
     ob.energy[LOW] = min(ob.energy[LOW], left)
     law = p["passivity"][0]
     if law == OBSERVED:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from detent.checks import instance, one_of
+from detent.checks import instance, one_of, positive
 from detent.coupling import Coupling
 from detent.devices import AdmittanceDisplay, Inertial
 from detent.devices.adapters import Adapter
@@ -17,6 +17,7 @@ from detent.hands import Guided, Hand
 from detent.kernels.constants import INTEGRATORS
 from detent.local.model import LocalModel
 from detent.local.pace import Pace
+from detent.setup.constants import MOST_RATE
 from detent.world.contact import Contact, check_rigid
 from detent.world.friction import NO_FRICTION
 from detent.world.names import geom_name
@@ -66,6 +67,13 @@ def check_live_hand(hand: Hand | None) -> None:
     """Live, somebody else leads a hand."""
     if isinstance(hand, Guided):
         raise ParameterError("hand", hand, "without a path: live, `Live.pull` moves the target")
+
+
+def check_rate(rate: float) -> float:
+    """[Hz] of a live servo: what no clock keeps is refused before room is made for its rows."""
+    if positive("rate", rate) > MOST_RATE:
+        raise ParameterError("rate", rate, f"at most {MOST_RATE:g} Hz")
+    return rate
 
 
 def check_integrator(integrator: str) -> str:

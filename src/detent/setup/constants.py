@@ -14,6 +14,7 @@ LEAST_ROWS = 128  # contacts and joint limits that there is room for, at least
 LEAST_CONTACTS = 64  # that fit beside all joint limits
 CONTACTS_PER_GEOM = 16  # of those that move: a box in a heap has six neighbours, half of each four
 MOST_MEMORY = 2**31  # [bytes] of addresses that rows may take; what is not used needs no memory
+MOST_RATE = 1e6  # [Hz] of a live servo: a tick takes microseconds
 CHUNK = 4096  # [ticks] between two looks at a lockstep run
 PREFLIGHT_TICKS = 400  # that are timed before a live run
 SATISFIED = 1e-6  # [m, rad] how well the start of a mechanism must keep its constraints
