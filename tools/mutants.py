@@ -236,6 +236,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="only show what would be broken")
     parser.add_argument("--only", metavar="FILE", help="only files whose path contains this")
     parser.add_argument("--seed", type=int, nargs="+", default=SEEDS, help="another list")
+    parser.add_argument("--jobs", type=int, default=AT_ONCE, help="tried at once")
     options = parser.parse_args()
     mutants = chosen_mutants(options.seed, options.only)
     if not mutants:
@@ -247,7 +248,7 @@ def main() -> int:
     fork = multiprocessing.get_context("fork")
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as folder,
-        fork.Pool(AT_ONCE, warm, (folder,)) as pool,
+        fork.Pool(options.jobs, warm, (folder,)) as pool,
     ):
         check_whole(pool, mutants)
         outcomes = try_all(pool, mutants)
