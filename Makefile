@@ -19,7 +19,7 @@ OR_NONE = $(if $(ARGS),|| [ $$? -eq 5 ])
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run test quick test-long test-clock test-rest test-scenes check bench reproduce clean
-.PHONY: system-packages scenes compiled bounds mutants
+.PHONY: system-packages scenes compiled bounds mutants hashes
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bounds: $(STAMP) ## a few ticks of every stage, with each index checked
 
 mutants: $(STAMP) ## break the compiled sources in many places, and see whether tests notice
 	$(BIN)/python tools/mutants.py $(ARGS)
+
+hashes: $(STAMP) ## state hashes of one run per world and experiment, each run twice
+	@$(BIN)/python tools/hashes.py $(ARGS)
 
 test-scenes: $(STAMP) $(SCENES)/.installed ## scenes and robots of six packages, held and pushed, as a table
 	$(BIN)/python tests/wild.py $(SCENES)/lib/python*/site-packages
