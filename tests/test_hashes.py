@@ -10,7 +10,7 @@ from detent import Session, World
 from detent.experiments import EXPERIMENTS
 from detent.hands import Constant
 from detent.mechanism.library import builtin
-from hashes import NOT_REPEATABLE, line, of_a_scene, of_an_experiment
+from hashes import NOT_REPEATABLE, SECONDS, line, of_a_scene, of_an_experiment
 
 
 @pytest.mark.parametrize("name", ["corner", "four-bar", "rolling-disk"])
@@ -18,7 +18,7 @@ def test_a_run_is_repeated_to_the_bit(name: str) -> None:
     subject = World.builtin(name) if name in World.library() else builtin(name)
     first, second = of_a_scene(subject)
     assert first == second
-    assert first != Session(subject).run(0.25, Constant(force=(0.3, -0.4, 0.2))).state_hash()
+    assert first != Session(subject).run(SECONDS, Constant(force=(3.0, -4.0, 2.0))).state_hash()
 
 
 def test_the_first_run_of_an_experiment_is_repeated_and_the_rest_left_out() -> None:

@@ -25,8 +25,8 @@ from detent.hands import Constant
 from detent.mechanism.library import MECHANISMS
 from detent.mechanism.library import builtin as builtin_mechanism
 
-SECONDS = 0.25  # [s] of a world or mechanism
-PUSH = Constant(force=(0.3, -0.4, 0.1), torque=(0.0, 0.0, 0.01))
+SECONDS = 1.0  # [s] of a world or mechanism: enough to reach a wall
+PUSH = Constant(force=(3.0, -4.0, 1.0), torque=(0.0, 0.0, 0.01))
 NOT_REPEATABLE = {"slow-engine"}  # on the wall clock
 
 
