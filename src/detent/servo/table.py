@@ -45,6 +45,7 @@ from detent.servo.mechanism import (
 from detent.servo.parameters import GOD_OBJECT, PULLED, RIGID, SCALE
 from detent.servo.passivity import keep_display_passive, keep_passive, tally
 from detent.servo.record import record, record_mechanism
+from detent.servo.shown import show
 from detent.servo.structs import (
     ACTUATORS,
     FREE_BODY,
@@ -173,6 +174,7 @@ WORLD = (
     Stage(places.TALLY, tally, Servo, _tallies),
     Stage(places.REPORT, report, Servo, _local),
     Stage(places.TICK, tick, Servo, always),
+    Stage(places.SHOW, show, Servo, always),
 )
 
 MECHANISM = (
