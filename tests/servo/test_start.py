@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from detent import AT_ONCE, Contact, ForcePath, Session, World
+from detent.errors import ParameterError
 from detent.hands import Constant
 from lab import scene
 
@@ -68,3 +69,9 @@ def test_a_first_impulse_comes_in_too_and_gives_nothing_from_nowhere(mode: str) 
     assert after.max() < 0.1 * trace["tool_energy"][0]
     held = Session(world, Contact(mode=mode)).run(2.5, Constant((0.0, 0.0, -1.0)))
     assert held["depth"][-1] < 1e-3 and held["yielded"][-1] == 0.0
+
+
+def test_a_run_that_no_memory_holds_is_refused_before_it_begins() -> None:
+    session = Session(World.builtin("corner"))
+    with pytest.raises(ParameterError, match=r"GiB of the machine's"):
+        session.run(1e9)
