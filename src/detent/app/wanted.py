@@ -13,6 +13,7 @@ from detent.coupling import IMPEDANCE, Coupling
 from detent.devices.protocol import Device
 from detent.local.model import LocalModel
 from detent.servo.loop.live import Live
+from detent.servo.watching import Passivity
 from detent.session import Session
 from detent.world.contact import Contact
 from detent.world.world import World
@@ -31,6 +32,7 @@ class Wanted:
     coupling: str | None = None
     device: str | None = None
     local: bool | None = None
+    passivity: str | None = None
     record: bool | None = None
 
     def words(self) -> str:
@@ -44,6 +46,7 @@ class Wanted:
         said += [f"the device is {self.device}"] if self.device else []
         if self.local is not None:
             said.append("an engine simulates the world" if self.local else "no engine is needed")
+        said += [f"passivity is {self.passivity}"] if self.passivity else []
         if self.record is not None:
             said.append("recording" if self.record else "the recording ends")
         return ", ".join(said)
@@ -74,6 +77,10 @@ def renewed(session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> 
     world = session.subject.holding(link, *live.configuration()).world
     if wanted.reset:
         world = world.placed(start)
+    elif len(world.ctrl) == len(live.controls):
+        world.ctrl = live.controls
+    if wanted.passivity is not None:
+        passivity = Passivity(wanted.passivity)
     tie: Coupling | None = coupling
     if wanted.device is not None:
         tie = None  # what suits it

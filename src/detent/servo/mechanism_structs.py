@@ -19,6 +19,7 @@ class Drawn(Struct):
     qpos: np.ndarray  # q and u of the mechanism
     qvel: np.ndarray
     body: np.ndarray  # (bodies,) which bodies the mechanism moves
+    control: np.ndarray  # (0,)
 
 
 class MechanismServo(Struct):
@@ -36,6 +37,7 @@ class MechanismServo(Struct):
     target_bytes: np.ndarray
     script: np.ndarray
     poses: np.ndarray
+    shown: np.ndarray  # (0,)
     pose_bytes: np.ndarray
     commands: Slot
     targets: Slot
