@@ -83,6 +83,7 @@ STATES = tests(
     "energy_of_the_row_is_half_v_d_v",
     "joint_damping_is_implicit",
     "a_frozen_inertia_is_kept_until_the_next_refresh",
+    "ticks_in_which_hinges_were_too_fast_are_counted_once",
     "an_off_centre_push_turns_the_peg_by_r_cross_f",
 )
 SHAPED = tests("servo/test_linkages", "the_device_accelerates_as_the_thesis_says")
@@ -241,6 +242,25 @@ EXPLAINED = {
         "Equivalent: the first of the pivots sets it.",
     "kernels/projection.py: worst, found = -tolerance, -1: 1 -> 2":
         "Equivalent: any negative number says that none is violated.",
+    "kernels/impact_friction.py: low, inside, high, outside, last = 0.0, mu * n, sticking, 0.0, 0:"
+    " 0 -> 1":
+        "Equivalent: which end of the interval moved last only weighs the first step of false"
+        " position, which goes on until it is on the cone.",
+    "kernels/constrained.py: most = 0.0: 0.0 -> 1.0":
+        "Equivalent: at least one more correction is made of a state that needs none.",
+    "servo/constants.py: VIEW_HZ = 120.0 # [Hz] at which the servo shows itself: twice what a page"
+    " draws: 120.0 -> 0.0":
+        "Of the live loop, whose tests need the clock: it divides by zero there, at the start.",
+    "servo/contact/brake.py: a, b = tangent(rows.normal[r], 0), tangent(rows.normal[r], 1): 1 -> 2":
+        "Equivalent: any number but 0 asks for the second tangent.",
+    "servo/contact/impulses.py: rows.joined[r] = 1: 1 -> 2":
+        "Equivalent: any number but 0 says that it joined.",
+    "servo/contact/rub.py: travel, share, last, m = 0.0, 0.0, -1.0, MEMORY_FRICTION: 0.0 -> 1.0":
+        "Equivalent: the first contact of a group sets them, since no coefficient is negative.",
+    "servo/contact/torques.py: mx, my, mz, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0: 0.0 -> 1.0":
+        "Equivalent: the first body clears the sums.",
+    "servo/local/merge.py: lo.counts[SERIALS] += 1: 1 -> 2":
+        "Equivalent: it only says where the search for an empty column begins.",
     "servo/contact/rub.py: others += 1: 1 -> 2":
         "Equivalent while there is room: every other row is skipped, and presses with nothing.",
 }  # fmt: skip
