@@ -220,6 +220,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/passivity.py": PASSIVITY,
     "servo/port.py": HAND,
     "servo/record.py": (*LOCAL, *MECHANICS, *STATES, *HAND),
+    "servo/shown.py": (
+        *tests("servo/test_shown_rows"),
+        *tests("servo/test_shown", "what_joints_forbid_is_shown_at_the_hand"),
+    ),
     "servo/tick.py": (*HAND, *MECHANICS, *LOCAL),
     "servo/watch.py": tests("servo/test_watch"),
     "servo/world/axes.py": (*ROWS, *RUBBING),
