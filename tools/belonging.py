@@ -65,6 +65,8 @@ BALLS = tests(
     "a_receding_contact_joins_if_the_collision_turns_it_around",
     "a_contact_that_creeps_does_not_collide",
     "gains_of_a_contact_are_what_the_step_can_hold",
+    "contacts_that_recede_are_no_part_of_a_collision",
+    "a_face_shares_its_damping_as_it_does_its_stiffness",
 )
 HITS = tests("servo/test_sliding_hits")
 LIMITS = tests(
@@ -172,7 +174,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "kernels/stops.py": MECHANICS,
     "kernels/topology.py": (*tests("kernels/test_mapping"), *TOPOLOGY),
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
-    "servo/contact/brake.py": RUBBING,
+    "servo/contact/brake.py": tests("servo/test_brake"),
     "servo/contact/columns.py": (*BALLS, *ROWS, *BODIES),
     "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
@@ -257,6 +259,14 @@ EXPLAINED = {
         "Of the live loop, whose tests need the clock: it divides by zero there, at the start.",
     "servo/contact/brake.py: a, b = tangent(rows.normal[r], 0), tangent(rows.normal[r], 1): 1 -> 2":
         "Equivalent: any number but 0 asks for the second tangent.",
+    "kernels/rank.py: bound = 2.0 * least / (1.0 + least * least): 1.0 + least * least"
+    " -> (1.0 - (least * least))":
+        "Equivalent: a stricter bound sends more hands to the spectrum, which says the same.",
+    "servo/contact/columns.py: span[r, 0, 0], span[r, 0, 1], span[r, 1, 0], span[r, 1, 1]"
+    " = 0, 0, 0, 0: 0 -> 1":
+        "Equivalent: where a span of no columns begins is never asked.",
+    "servo/contact/gains.py: rows.gain[r, 1] = kappa if stiff else 0.0: 0.0 -> 1.0":
+        "Equivalent up to 1e5 kg: 1/m_eff times T² is far from what a step can hold.",
     "servo/contact/impulses.py: rows.joined[r] = 1: 1 -> 2":
         "Equivalent: any number but 0 says that it joined.",
     "servo/contact/rub.py: travel, share, last, m = 0.0, 0.0, -1.0, MEMORY_FRICTION: 0.0 -> 1.0":

@@ -116,3 +116,20 @@ def test_the_tangents_of_a_contact_are_a_frame_whatever_its_normal_is(normal: tu
         n /= np.linalg.norm(n)
         frame = np.array([n, tangent(n, 0), tangent(n, 1)])
         np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.6])
+def test_the_hand_feels_all_that_changed_the_momentum(e: float) -> None:
+    """Newton: the force of that tick, along the wall as well as against it, and its torque."""
+    contact = Contact(restitution=e, friction=Friction(0.3, 0.3))
+    ready = start(loose(World.from_string(BALL, tool="ball"), contact))
+    qvel = ready.servo.scene.qvel
+    qvel[:] = (1.0, 0.5, -0.2, 0.0, 0.0, 0.0)
+    struck = 0
+    for _ in range(3):
+        before = qvel.copy()
+        row = advance(ready, 1)[0]
+        change = (MASS, MASS, MASS, INERTIA, INERTIA, INERTIA) * (qvel - before)
+        np.testing.assert_allclose(1e-3 * row["environment_wrench"], change, atol=1e-9)
+        struck += int(row["collisions"] > 0 and abs(change[0]) > 1e-3)
+    assert struck == 1
