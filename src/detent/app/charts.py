@@ -6,7 +6,7 @@ import numpy as np
 import viser
 from viser import uplot
 
-from detent.app.readings import CHARTED, Readings
+from detent.app.readings import CHARTED, SPAN, Readings
 from detent.record.plots import BLACK, BLUE, ORANGE, RED
 
 HEIGHT = 112  # [px]
@@ -26,7 +26,7 @@ class Charts:
 
     def __init__(self, server: viser.ViserServer, readings: Readings) -> None:
         self._readings = readings
-        time, _ = readings.history()
+        time = before_now(readings.history()[0])
         self._charts = [
             _chart(server.gui, time, title, lines, floor) for title, lines, _, floor in CHARTS
         ]
@@ -43,7 +43,7 @@ class Charts:
         signals = dict(zip(CHARTED, values, strict=True))
         for chart, (_, lines, factor, floor) in zip(self._charts, CHARTS, strict=True):
             shown = [factor * signals[name] for name in lines]
-            chart.data = (time, *shown)
+            chart.data = (before_now(time), *shown)
             top = max(floor, 1.1 * max(float(one.max()) for one in shown))
             if chart.scales != (scales := _scales(top)):
                 chart.scales = scales
@@ -51,7 +51,12 @@ class Charts:
 
 def _scales(top: float) -> dict[str, uplot.Scale]:
     range_y = uplot.Scale(range=(0.0, round_up(top)))
-    return {"x": uplot.Scale(time=False), "y": range_y}
+    return {"x": uplot.Scale(time=False, range=(-SPAN, 0.0)), "y": range_y}
+
+
+def before_now(time: np.ndarray) -> np.ndarray:
+    """Times [s] (n,) as how long ago they were: an axis that stands still."""
+    return np.asarray(time - time[-1])
 
 
 def round_up(top: float) -> float:
@@ -61,7 +66,7 @@ def round_up(top: float) -> float:
 
 
 def _series(lines: dict[str, str], dark: bool) -> tuple[uplot.Series, ...]:
-    series = [uplot.Series(label="time [s]")]
+    series = [uplot.Series(label="time before now [s]")]
     for i, (name, colour) in enumerate(lines.items()):
         wide, seen = 2.0 if i == 0 else 1.2, PALE if dark and colour == BLACK else colour
         series.append(uplot.Series(label=name, stroke=seen, width=wide, points={"show": False}))
@@ -74,7 +79,7 @@ def _axes(dark: bool) -> tuple[uplot.Axis, ...]:
     colour, grid = (PALE, DARK_GRID) if dark else ("#333333", "#e6e6e6")
     lines = uplot.Axis_Grid(stroke=grid, width=1)
     return (
-        uplot.Axis(size=32, label="time [s]", labelSize=12, stroke=colour, grid=lines),
+        uplot.Axis(size=32, label="time before now [s]", labelSize=12, stroke=colour, grid=lines),
         uplot.Axis(size=50, stroke=colour, grid=lines),
     )
 

@@ -128,7 +128,7 @@ class Workbench:
             self._picture.update(poses, row)
             self._picture.warn(self.readings.deep)
             self._arrows.update(row["tool_position"], self.readings.arrows, eye)
-            self._contacts.update(self._live.shown(), flash, eye)
+            self._contacts.update(row["tool_position"], self._live.shown(), flash, eye)
             self._handle.update(target, row["tool_position"])
             if self._tracks is not None:
                 self._tracks.update(row["track"])
