@@ -9,6 +9,7 @@ from viser import uplot
 from detent.app.readings import CHARTED, SPAN, Readings
 from detent.record.plots import BLACK, BLUE, ORANGE, RED
 
+Folder = viser.GuiFolderHandle
 HEIGHT = 112  # [px]
 PALE, DARK_GRID = "#E8E8E8", "#4a4a4a"
 #: title, lines with their colours, factor to the unit, the least that the axis shows
@@ -24,18 +25,22 @@ _HEAD = "margin:0.3em 0.75em 0;font-size:0.82em;line-height:1.35"
 class Charts:
     """The last seconds: what is felt, collisions, depth, and energy that comes and goes."""
 
-    def __init__(self, server: viser.ViserServer, readings: Readings) -> None:
-        self._readings = readings
-        time = before_now(readings.history()[0])
-        self._charts = [
-            _chart(server.gui, time, title, lines, floor) for title, lines, _, floor in CHARTS
-        ]
+    def __init__(self, server: viser.ViserServer, readings: Readings, folder: Folder) -> None:
+        self._gui, self._readings, self._folder = server.gui, readings, folder
+        self._heads: list[viser.GuiHtmlHandle] = []
+        self._charts: list[viser.GuiUplotHandle] = []
+        self.draw(False)
 
-    def darken(self, dark: bool) -> None:
-        """Colours for a dark page, or for a light one."""
-        for chart, (_, lines, _, _) in zip(self._charts, CHARTS, strict=True):
-            chart.series = _series(lines, dark)
-            chart.axes = _axes(dark)
+    def draw(self, dark: bool) -> None:
+        """Draw them, for a dark page or a light one: a chart keeps the colours it began with."""
+        for old in (*self._heads, *self._charts):
+            old.remove()
+        self._heads, self._charts = [], []
+        time = before_now(self._readings.history()[0])
+        with self._folder:
+            for title, lines, _, floor in CHARTS:
+                self._heads.append(self._gui.add_html(_head(title, lines)))
+                self._charts.append(_chart(self._gui, time, lines, floor, dark))
 
     def refresh(self) -> None:
         """Show what is new."""
@@ -84,24 +89,23 @@ def _axes(dark: bool) -> tuple[uplot.Axis, ...]:
     )
 
 
+def _head(title: str, lines: dict[str, str]) -> str:
+    legend = " ".join(
+        f"<span style='color:{'inherit' if colour == BLACK else colour}'>■</span> {name}"
+        for name, colour in lines.items()
+    )
+    return f"<div style='{_HEAD}'>{title} &ensp; {legend}</div>"
+
+
 def _chart(
-    gui: viser.GuiApi,
-    time: np.ndarray,
-    title: str,
-    lines: dict[str, str],
-    floor: float,
+    gui: viser.GuiApi, time: np.ndarray, lines: dict[str, str], floor: float, dark: bool
 ) -> viser.GuiUplotHandle:
     """A chart over the last seconds, with a line of this colour for each name."""
-    legend = " ".join(
-        f"<span style='color:{'inherit' if c == BLACK else c}'>■</span> {name}"
-        for name, c in lines.items()
-    )
-    gui.add_html(f"<div style='{_HEAD}'>{title} &ensp; {legend}</div>")
     return gui.add_uplot(
         data=(time, *(np.zeros(len(time)) for _ in lines)),
-        series=_series(lines, False),
+        series=_series(lines, dark),
         scales=_scales(floor),
-        axes=_axes(False),
+        axes=_axes(dark),
         legend=uplot.Legend(show=False),
         height=HEIGHT,
         padding=(8, 16, 0, 0),

@@ -70,8 +70,7 @@ class Panel:
         with gui.add_folder("Now", order=NOW):
             self._table = gui.add_html("")
             self._notes = gui.add_html("")
-        with gui.add_folder("Plots", order=PLOTS):
-            self._charts = Charts(server, readings)
+        self._charts = Charts(server, readings, gui.add_folder("Plots", order=PLOTS))
 
     @property
     def _contact(self) -> Contact:
@@ -107,7 +106,7 @@ class Panel:
 
     def darken(self, dark: bool) -> None:
         """Colours for a dark page, or for a light one."""
-        self._charts.darken(dark)
+        self._charts.draw(dark)
 
     def refresh(self) -> None:
         """Show the newest numbers."""

@@ -42,7 +42,7 @@ class View:
     def __init__(self, server: PageServer, stage: Stage, pull: Pull, dark: bool) -> None:
         self._server, self._stage, self._pull = server, stage, pull
         self.dark = dark
-        self.darkened = not dark  # whether the pictures know it
+        self.darkened = False  # what the pictures know of it: they begin light
         self._follow_due, self._click_due = 0.0, 0.0
         self._flash, self._looked = 0.0, time.monotonic()
         self._clicks = 0

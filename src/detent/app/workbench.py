@@ -78,6 +78,7 @@ class Workbench:
         if touchable:
             self._panel.offer_links(session.world)
         self._world = session.world
+        dress(server, self._world.name)
         self._watched = False  # whether a page is open
         self._holder = server.visitors.holder  # which page has the tool
         self._panel_due = 0.0
