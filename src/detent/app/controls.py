@@ -9,7 +9,8 @@ from typing import Any
 
 import viser
 
-from detent.app.wanted import COUPLINGS, Wanted, coupling_name, device_names, name_of
+from detent.app.wanted import Wanted, coupling_name, device_names, name_of
+from detent.coupling import IMPEDANCE
 from detent.servo.loop.live import Live
 from detent.servo.watching import LAWS as KEPT
 from detent.session import Session
@@ -129,7 +130,7 @@ class Controls:
                    lambda one: self._ask(contact={"wall": Wall(one)}),
                    "The force of a resting contact.")  # fmt: skip
         tie = coupling_name(session.coupling)
-        ties = [*COUPLINGS] if tie in COUPLINGS else [tie, *COUPLINGS]
+        ties = [*IMPEDANCE] if tie in IMPEDANCE else [tie, *IMPEDANCE]
         self._list(gui, "Coupling", ties, tie, lambda one: self._ask(coupling=one),
                    "What ties tool and device.")  # fmt: skip
         if not self._live.real:

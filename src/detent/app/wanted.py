@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from detent import devices
-from detent.coupling import Coupling, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.coupling import IMPEDANCE, Coupling
 from detent.devices.protocol import Device
 from detent.local.model import LocalModel
 from detent.servo.loop.live import Live
@@ -18,12 +18,6 @@ from detent.session import Session
 from detent.world.contact import Contact
 from detent.world.world import World
 
-COUPLINGS: dict[str, type[Coupling]] = {
-    "four-channel": FourChannel,
-    "virtual": VirtualCoupler,
-    "unilateral": UnilateralCoupler,
-    "direct": Direct,
-}
 IDEAL, DESKTOP = "ideal", "desktop"
 
 
@@ -91,7 +85,7 @@ def renewed(session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> 
     if wanted.device is not None:
         tie = None  # what suits it
     if wanted.coupling is not None:
-        tie = COUPLINGS[wanted.coupling]()
+        tie = IMPEDANCE[wanted.coupling]()
     return Session(
         world, contact, tie, device, force_path, session.outside, session.rate,
         session.integrator, session.frozen, session.baumgarte, local, session.engine,
@@ -124,5 +118,5 @@ def name_of(device: Device) -> str:
 
 def coupling_name(coupling: Coupling) -> str:
     """As in the list."""
-    names = {kind: name for name, kind in COUPLINGS.items()}
+    names = {kind: name for name, kind in IMPEDANCE.items()}
     return names.get(type(coupling), type(coupling).__name__)

@@ -1,4 +1,4 @@
-"""The structs of a tick: all that it reads and writes.
+"""The structs of a world's tick: all that it reads and writes.
 
 Every array is allocated when a session is prepared, sized from the model, so that a tick
 allocates nothing and Numba compiles once for all worlds. docs/structs-and-stages.md says how.
@@ -10,7 +10,6 @@ import numpy as np
 
 from detent.devices.port import Port
 from detent.kernels.inertia import Inertia
-from detent.kernels.mechanics import Mechanics
 from detent.kernels.rank import MappingWork
 from detent.kernels.sliding import FrictionWork
 from detent.kernels.struct import Struct
@@ -238,6 +237,7 @@ class Motion(Struct):
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
+    open: np.ndarray  # (6, 6) the same if loops were cut, where there are any
     link: np.ndarray  # (6, 6) M_hl, inertia of the held link
     inside: np.ndarray  # (2, 6, 6) Λ_h⁻¹ and M_hl within the device's subspace, packed
     mapping: MappingWork
@@ -368,41 +368,3 @@ class Servo(Struct):
     ring_bytes: np.ndarray  # (n, bytes)
     written: np.ndarray  # (1,) rows written so far
     stages: np.ndarray  # (PLACES,) addresses, see servo.places
-
-
-class Drawn(Struct):
-    """What the page shows: poses of the bodies of the mechanism's scene."""
-
-    xpos: np.ndarray  # (nbody, 3)
-    xquat: np.ndarray  # (nbody, 4)
-    qpos: np.ndarray  # q and u of the mechanism
-    qvel: np.ndarray
-    body: np.ndarray  # (bodies,) which bodies the mechanism moves
-    control: np.ndarray  # (0,)
-
-
-class MechanismServo(Struct):
-    """The same for a mechanism; names that mean the same are those of `Servo`."""
-
-    scene: Drawn
-    mechanics: Mechanics
-    port: Port
-    device: Device
-    lead: Lead
-    clock: Clock
-    parameters: np.ndarray
-    parameter_bytes: np.ndarray
-    target: np.ndarray
-    target_bytes: np.ndarray
-    script: np.ndarray
-    poses: np.ndarray
-    shown: np.ndarray  # (0,)
-    pose_bytes: np.ndarray
-    commands: Slot
-    targets: Slot
-    views: Slot
-    ring: np.ndarray  # (n,) MECHANISM_ROW
-    ring_bytes: np.ndarray
-    written: np.ndarray
-    stages: np.ndarray
-    work: np.ndarray  # (4, 6, 6) scratch

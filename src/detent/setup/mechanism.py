@@ -20,9 +20,10 @@ from detent.servo import places
 from detent.servo.arrays import make_clock, make_device, make_lead
 from detent.servo.columns import MECHANISM_ROW
 from detent.servo.loop.exchange import make_slot
+from detent.servo.mechanism_structs import Drawn, MechanismServo
 from detent.servo.parameters import PARAMETERS
 from detent.servo.shown import drawn_block
-from detent.servo.structs import Device, Drawn, Lead, MechanismServo
+from detent.servo.structs import Device, Lead
 from detent.servo.world.start import ToolStart
 from detent.setup.asked import Asked
 from detent.setup.device import fill_device, fill_limits, place_device
