@@ -79,6 +79,7 @@ class Workbench:
         if touchable:
             self._panel.offer_links(session.world)
         self._world = session.world
+        dress(server, self._world.name)
         self._watched = False  # whether a page is open
         self._holder = server.visitors.holder  # which page has the tool
         self._panel_due = 0.0
@@ -129,7 +130,7 @@ class Workbench:
             self._picture.update(poses, row)
             self._picture.warn(self.readings.deep)
             self._arrows.update(row["tool_position"], self.readings.arrows, eye)
-            self._contacts.update(self._live.shown(), flash, eye)
+            self._contacts.update(row["tool_position"], self._live.shown(), flash, eye)
             self._handle.update(target, row["tool_position"])
             if self._tracks is not None:
                 self._tracks.update(row["track"])
