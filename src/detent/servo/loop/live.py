@@ -13,6 +13,7 @@ import numpy as np
 
 from detent.checks import unit_quaternion, vector
 from detent.coupling import Coupling
+from detent.devices.port import BUTTONS
 from detent.errors import ParameterError, PlatformError
 from detent.hands import Hand, Impedance
 from detent.servo.compile import prepare_material
@@ -200,6 +201,11 @@ class Live:
             publish(self._servo.targets, self._target.view(np.uint8))
 
     @property
+    def buttons(self) -> int:
+        """Bits of the buttons of the device that are pressed."""
+        return int(self._servo.port.state.counts[BUTTONS])
+
+    @property
     def settings(self) -> Settings:
         """How bodies meet, the coupling, the force path and the hand, as they are now."""
         return self._ready.settings
@@ -293,10 +299,8 @@ class Live:
 
     def status(self) -> Status:
         """Counts and percentiles since the start."""
-        ck = self._servo.clock
-        seconds = max(self._time_given(), 1e-9)
-        ticks = int(ck.counts[TICKS])
-        slowness = self._slowness
+        ck, slowness = self._servo.clock, self._slowness
+        ticks, seconds = int(ck.counts[TICKS]), max(self._time_given(), 1e-9)
         return Status(
             ticks,
             int(ck.counts[SKIPS]),
@@ -380,15 +384,13 @@ class Live:
             self._sink, self.sink_error = None, error
 
     def _take_rows(self) -> None:
-        size = self._servo.ring.shape[0]
-        written = int(self._servo.written[0])
+        size, written = self._servo.ring.shape[0], int(self._servo.written[0])
         if written - self._drained > size // 2:  # too late: only the newer half is safe
             self._lost += written - size // 2 - self._drained
             self._drained = written - size // 2
         if written == self._drained:
             return
-        index = np.arange(self._drained, written) % size
-        rows = self._servo.ring[index]
+        rows = self._servo.ring[np.arange(self._drained, written) % size]
         self._drained = written
         self._write(rows)
         with self._lock:
