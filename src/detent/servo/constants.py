@@ -49,6 +49,7 @@ CREEP_BACK = 0.005  # [m/s] at which a movable plane returns to its object: nobo
 IMPLAUSIBLE = 1e6  # [N, N·m] impulses are thousands in a tick; beyond this something blew up
 FOLD_BACK = 0.2  # [-] of the heat, over which the peak gives way to the continuous wrench
 GIVE = 0.125  # of the slew, by which caps shrink in a tick: three axes and a length take 0.35
+GOD_TURN = 0.01  # [rad] of a god object in a tick, in contact: its rows are taken as straight
 JUMP = (8e-4, 0.05)  # [m, rad] by which readings may be off what their motion foretells
 JUMP_RATE = (500.0, 5000.0)  # [m/s², rad/s²] beyond any hand, with motors of a few newtons
 SLOW_AGAIN = 0.5  # of the speed limit, from which on force comes back
