@@ -11,6 +11,7 @@ NO_IMPULSE = -0.99  # [-] a restitution below which a contact takes no part in c
 TRACE = 1e-9  # [m] of depth, so that contacts of no depth share evenly
 TURNED = math.cos(math.radians(20.0))  # [-] a normal that turned more is another contact's
 STILL = 1e-6  # [m] no two contacts of a pair are as near to each other
+MOST_CORNERS = 128  # of a polyhedron that meets a cylinder as it is: 1 µs in a tick
 SEAM_STEP = 1e-5  # [m] how far outside a face the seam test looks
 SEAM_MOVES = 16  # out of how many neighbours in a row a point is moved
 SEAM_TOLERANCE = 1e-6  # [m] two faces this close to one plane are one surface

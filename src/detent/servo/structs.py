@@ -86,6 +86,8 @@ class Scene(Struct):
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
     geom_properties: np.ndarray  # (ngeom, 4) K, B, e, mu; NaN = the world's
+    corner_start: np.ndarray  # (ngeom + 1,) where those of a box or a mesh begin
+    corners: np.ndarray  # (n, 3) in the frames of their geoms; none without cylinders
     seam_start: np.ndarray  # (ngeom + 1,) into the following: the tree of what touches this geom
     seam_geom: np.ndarray  # a static geom, -1 = a knot with others below it
     seam_skip: np.ndarray  # the next one that is not below it

@@ -6,6 +6,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 
 from detent.coupling import Coupling, FourChannel
 from detent.engines.host import Host
@@ -86,8 +87,11 @@ class WorldSubject:
         return tool_at_start(self.world, self.world.model, data)
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
-        """All columns."""
-        return rows.copy()
+        """All columns, but those of objects near a local model where there is none."""
+        if self.cut is not None:
+            return rows.copy()
+        names = [name for name in rows.dtype.names or () if not name.startswith("near_")]
+        return repack_fields(rows[names])
 
     def describe(self) -> dict[str, Any]:
         """Nothing that the world itself does not say."""

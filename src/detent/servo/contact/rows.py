@@ -20,6 +20,7 @@ from detent.servo.contact.columns import (
     same_columns,
 )
 from detent.servo.contact.joint_limits import joint_limit_rows
+from detent.servo.contact.rods import meet_rod
 from detent.servo.contact.seams import is_seam
 from detent.servo.parameters import RIGID
 from detent.servo.structs import Motion, Rows, Scene
@@ -87,11 +88,14 @@ def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
         at = sc.body_tree[moved]
         rows.geom[r, side], tree[r, side] = geom, at
         body[r, side] = moved if at >= 0 else -1
-    normal, point = contact["frame"][c], contact["pos"][c]
-    n, p = (normal[0], normal[1], normal[2]), (point[0], point[1], point[2])
-    rows.normal[r, 0], rows.normal[r, 1], rows.normal[r, 2] = n
-    rows.point[r, 0], rows.point[r, 1], rows.point[r, 2] = p
+    normal, point = rows.normal, rows.point
+    for k in range(3):
+        normal[r, k], point[r, k] = contact["frame"][c, k], contact["pos"][c, k]
     rows.separation[r] = contact["dist"][c]
+    if sc.corners.shape[0] > 0:
+        meet_rod(sc, rows, c, r)
+    n = (normal[r, 0], normal[r, 1], normal[r, 2])
+    p = (point[r, 0], point[r, 1], point[r, 2])
     if tree[r, 0] >= 0 and tree[r, 1] >= 0:
         begin_columns(sc, rows, r)
         add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])
