@@ -268,6 +268,7 @@ class Device(Struct):
     axes: np.ndarray  # (6,) the axes inside, first
     dimension: np.ndarray  # (1,) how many
     packed: np.ndarray  # (2, 6, 6) mass and mobility within it
+    matched: np.ndarray  # (1,) 1 = impulses change its velocity by no more than the tool's
     topology: np.ndarray  # (6,) wrench of the topological constraints
     environment: np.ndarray  # (6,) F_env
     felt: np.ndarray  # (6,) F_env as the device is to render it: impulses may ring
