@@ -125,6 +125,7 @@ def _bodies(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
         tree_dofs=np.stack([model.tree_dofadr, model.tree_dofnum], axis=1).astype(np.int64),
         tree_awake=data.tree_awake,
         tree_span=spans,
+        tree_free=free_trees(model, spans),
         tree_load=load_places(spans),
         body_tree=model.body_treeid,
         body_mass=model.body_mass,
@@ -316,6 +317,12 @@ def gimbal_dofs(model: mujoco.MjModel) -> np.ndarray:
     hinges = model.jnt_type == _HINGE
     count = np.bincount(model.jnt_bodyid[hinges], minlength=model.nbody)
     return model.jnt_dofadr[hinges & (count[model.jnt_bodyid] >= 3)].astype(np.int64)
+
+
+def free_trees(model: mujoco.MjModel, spans: np.ndarray) -> np.ndarray:
+    """(ntree,) 1 where a free joint is all that a tree has, and its span is no more than that."""
+    root = model.jnt_type[model.dof_jntid[model.tree_dofadr]]
+    return ((root == _FREE) & (model.tree_dofnum == 6) & (spans[:, 1] == 6)).astype(np.int64)
 
 
 def last_dofs(model: mujoco.MjModel) -> np.ndarray:
