@@ -191,7 +191,13 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/contact/torques.py": RUBBING,
     "servo/contact/turn.py": tests("servo/test_turning"),
     "servo/contact/walls_back.py": tests("servo/test_limited_walls"),
-    "servo/guard.py": (*tests("servo/test_guard"), *HAND, *FAULTS),
+    "servo/guard.py": (
+        *tests("servo/test_force_path_law"),
+        *tests("servo/test_guard"),
+        *HAND,
+        *FAULTS,
+        *tests("servo/test_watch"),
+    ),
     "servo/hand/approach.py": (*HAND, *SHAPED),
     "servo/hand/command.py": HAND,
     "servo/hand/constants.py": (*TOPOLOGY, *tests("servo/test_limited_walls")),
@@ -244,6 +250,12 @@ EXPLAINED = {
     "servo/contact/joint_limits.py: rows.stiffness[r], rows.damping[r] = -1.0, -1.0"
     " # from the inertia, see respond: 1.0 -> 2.0":
         "Equivalent: any negative number says that `respond` has yet to find the gains.",
+    "servo/guard.py: gd, scale = de.guard, 1.0: 1.0 -> 2.0":
+        "Equivalent: `uniform_scale`, which is 1 at most, has the last word.",
+    "servo/guard.py: if not has_limits(p) and de.guard.engaged[0] * ramp >= 1.0: 1.0 -> 2.0":
+        "Equivalent: the longer way leads to the same wrench once the ramp is over.",
+    "servo/watch.py: worst = 0.0: 0.0 -> 1.0":
+        "Equivalent: it is compared with a whole number of at least 1.",
     "kernels/linalg.py: threshold = 0.0: 0.0 -> 1.0":
         "Equivalent: the first of the pivots sets it.",
     "kernels/projection.py: worst, found = -tolerance, -1: 1 -> 2":

@@ -6,6 +6,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 
 from detent.coupling import Coupling, FourChannel
 from detent.engines.host import Host
@@ -33,7 +34,7 @@ from detent.setup.asked import Asked
 from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
-from detent.setup.coupling import fill_closures, fill_coupling, fill_hold, stand_firm
+from detent.setup.coupling import fill_closures, fill_coupling, fill_hold, weigh_by_springs
 from detent.setup.device import (
     fill_device,
     fill_limits,
@@ -86,8 +87,11 @@ class WorldSubject:
         return tool_at_start(self.world, self.world.model, data)
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
-        """All columns."""
-        return rows.copy()
+        """All columns, but those of objects near a local model where there is none."""
+        if self.cut is not None:
+            return rows.copy()
+        names = [name for name in rows.dtype.names or () if not name.startswith("near_")]
+        return repack_fields(rows[names])
 
     def describe(self) -> dict[str, Any]:
         """Nothing that the world itself does not say."""
@@ -123,9 +127,6 @@ class WorldSubject:
         model, data = make_model(world, asked.contact.mode == "rigid", rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
-        if asked.outside == "hold" and asked.coupling.channels.tool == "god-object":
-            stand_firm(model, world.held, asked.device.mask(start.mask), start.mask)
-            start = tool_at_start(world, model, data)
         capacity = row_capacity(model)
         motion, rows, work, device, clock = make_arrays(
             model, capacity, collision_capacity(model, capacity), len(closures.h)
@@ -133,6 +134,8 @@ class WorldSubject:
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
+        if asked.outside == "hold" and asked.coupling.channels.tool == "god-object":
+            weigh_by_springs(model, world.held, p, device.mask, start.mask)
         rows.yields[0] = p["fade"][0] < 1.0  # what strikes in the first moments is cut short
         step, drives = 1.0 / rate, named_actuators(model, data)
         adapter = place_device(asked.device, device, start, asked.coupling, step, notes, drives)

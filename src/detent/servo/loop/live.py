@@ -12,6 +12,7 @@ import numpy as np
 
 from detent.checks import unit_quaternion, vector
 from detent.coupling import Coupling
+from detent.devices.port import BUTTONS
 from detent.errors import ParameterError, PlatformError
 from detent.hands import Hand, Impedance
 from detent.servo.compile import prepare_material
@@ -190,6 +191,11 @@ class Live:
             publish(self._servo.targets, self._target.view(np.uint8))
 
     @property
+    def buttons(self) -> int:
+        """Bits of the buttons of the device that are pressed."""
+        return int(self._servo.port.state.counts[BUTTONS])
+
+    @property
     def settings(self) -> Settings:
         """How bodies meet, the coupling, the force path and the hand, as they are now."""
         return self._ready.settings
@@ -306,10 +312,8 @@ class Live:
 
     def status(self) -> Status:
         """Counts and percentiles since the start."""
-        ck = self._servo.clock
-        seconds = max(self._time_given(), 1e-9)
-        ticks = int(ck.counts[TICKS])
-        slowness = self._slowness
+        ck, slowness = self._servo.clock, self._slowness
+        ticks, seconds = int(ck.counts[TICKS]), max(self._time_given(), 1e-9)
         return Status(
             ticks,
             int(ck.counts[SKIPS]),
