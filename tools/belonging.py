@@ -212,6 +212,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/passivity.py": PASSIVITY,
     "servo/port.py": HAND,
     "servo/record.py": (*MECHANICS, *STATES, *HAND),
+    "servo/shown.py": tests("servo/test_shown"),
     "servo/tick.py": (*HAND, *MECHANICS, *LOCAL),
     "servo/watch.py": tests("servo/test_watch"),
     "servo/world/axes.py": (*ROWS, *RUBBING),
