@@ -35,8 +35,8 @@ CHART = """
     return [one.scales.x.min, one.scales.x.max, one.data[1]]"""
 CAMERA = """
     const c = window.__viserMutable.cameraControl;
-    const t = c.getTarget();
-    return [c.azimuthAngle, c.polarAngle, c.distance, t.x, t.y, t.z]"""
+    const eye = c.camera.position;
+    return [c.azimuthAngle, c.polarAngle, c.distance, eye.x, eye.y, eye.z]"""
 
 
 @pytest.fixture(scope="module")

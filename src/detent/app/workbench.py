@@ -83,6 +83,7 @@ class Workbench:
         self._watched = False  # whether a page is open
         self._holder = server.visitors.holder  # which page has the tool
         self._panel_due = 0.0
+        self.drawn = 0  # pictures that pages were told of
 
     @property
     def lead(self) -> Leading:
@@ -125,6 +126,7 @@ class Workbench:
         poses, row = self._live.view()
         if not poses[0, 3]:  # no unit quaternion: the servo has shown nothing yet
             return
+        self.drawn += 1
         eye = self._view.eye
         with self._server.atomic():
             self._picture.update(poses, row)
