@@ -85,6 +85,7 @@ class Workbench:
         self._panel_due = 0.0
         self._session, self._grabs = session, True  # a button that grabs: until it is let go
         self._grabbed: str | None = None  # the link that it asks for
+        self.drawn = 0  # pictures that pages were told of
 
     @property
     def lead(self) -> Leading:
@@ -130,6 +131,7 @@ class Workbench:
         poses, row = self._live.view()
         if not poses[0, 3]:  # no unit quaternion: the servo has shown nothing yet
             return
+        self.drawn += 1
         eye = self._view.eye
         with self._server.atomic():
             self._picture.update(poses, row)
