@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from itertools import zip_longest
@@ -47,8 +48,10 @@ class Panel:
         pull: Pull,
         readings: Readings,
         notice: str = "",
+        limits: Sequence[str] = (),
     ) -> None:
         self.notice = notice  # why something that was asked for is not so
+        self._limits = [f"the device holds: {one}" for one in limits]
         self._live, self._grip = live, grip
         self.firmness = firmness  # of the grip, relative to its default
         self._pull, self._readings = pull, readings
@@ -109,7 +112,7 @@ class Panel:
         self._table.content = table(status, self._readings, engine)
         refused = filter(None, [self._live.promises.advice])
         warnings = filter(None, [self.notice, advice(self._live, status), self._readings.warning])
-        said = noted([*refused, *self._live.notes()], list(warnings))
+        said = noted([*refused, *self._limits, *self._live.notes()], list(warnings))
         if said != self._noted:  # or what a person opened would close
             self._notes.content = self._noted = said
         self._charts.refresh()

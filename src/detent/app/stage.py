@@ -40,7 +40,8 @@ class Stage:
 
     world: World
     start: ToolStart
-    free: np.ndarray  # (6,) bool: directions in which the device moves
+    free: np.ndarray  # (6,) bool: directions in which device and tool move
+    reach: float  # [m] from the start, within which the device can be; infinite if it says none
     centre: np.ndarray  # (3,) [m]
     size: float  # [m] largest side
     radius: float  # [m] of a ball around all
@@ -195,7 +196,8 @@ def set_stage(session: Session) -> Stage:
     return Stage(
         world=world,
         start=start,
-        free=np.asarray(session.device.mask(start.mask)) > 0.0,
+        free=np.asarray(session.device.mask(start.mask)) * start.mask > 0.0,
+        reach=session.device.safety.reach or np.inf,
         centre=0.5 * (low + high),
         size=float((high - low).max()),
         radius=0.5 * float(np.linalg.norm(high - low)),

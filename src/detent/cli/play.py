@@ -159,6 +159,10 @@ def refuse_given(context: typer.Context, names: tuple[str, ...], why: str) -> No
 
 def refuse_unfit(context: typer.Context, world: str, local: bool) -> None:
     """Refuse options that would have no effect."""
+    if context.params["mode"] == "rigid":
+        refuse_given(
+            context, ("stiffness", "damping"), "with --mode rigid: it has no penalty force"
+        )
     if not local:
         refuse_given(context, ("engine", "engine_rate", "constraints"), "without --local")
     if is_mechanism(world):

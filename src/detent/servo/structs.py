@@ -237,6 +237,7 @@ class Motion(Struct):
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
+    open: np.ndarray  # (6, 6) the same if loops were cut, where there are any
     link: np.ndarray  # (6, 6) M_hl, inertia of the held link
     inside: np.ndarray  # (2, 6, 6) Λ_h⁻¹ and M_hl within the device's subspace, packed
     mapping: MappingWork

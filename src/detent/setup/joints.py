@@ -68,5 +68,5 @@ def _freedom(world: World, data: mujoco.MjData) -> np.ndarray:
     jac = np.zeros((6, model.nv))
     mujoco.mj_jac(model, data, jac[:3], jac[3:], point, world.held)
     L = np.linalg.cholesky(link_inertia(model, data, world.held, point))
-    values = np.linalg.eigvalsh(L.T @ closed_mobility(model, data, jac) @ L)
+    values = np.linalg.eigvalsh(L.T @ closed_mobility(model, data, jac)[0] @ L)
     return np.sqrt(np.maximum(values, 0.0) / values.max())

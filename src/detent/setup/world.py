@@ -33,7 +33,7 @@ from detent.setup.asked import Asked
 from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
-from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
+from detent.setup.coupling import fill_closures, fill_coupling, fill_hold, stand_firm
 from detent.setup.device import (
     fill_device,
     fill_limits,
@@ -123,6 +123,9 @@ class WorldSubject:
         model, data = make_model(world, asked.contact.mode == "rigid", rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
+        if asked.outside == "hold" and asked.coupling.channels.tool == "god-object":
+            stand_firm(model, world.held, asked.device.mask(start.mask), start.mask)
+            start = tool_at_start(world, model, data)
         capacity = row_capacity(model)
         motion, rows, work, device, clock = make_arrays(
             model, capacity, collision_capacity(model, capacity), len(closures.h)
@@ -179,7 +182,7 @@ class WorldSubject:
 
     def _remarks(self, asked: Asked) -> list[str]:
         """Notes of what the world makes of what was asked for."""
-        friction = idle_friction(self.world, asked.contact, asked.coupling)
+        friction = idle_friction(self.world, asked.contact)
         weighty = heavy_tool(self.world, asked.device)
         thin = thin_walls(self.world, asked.contact, asked.device)
         return held_by(self.world) + friction + weighty + thin
