@@ -26,7 +26,8 @@ nb_execution_raise_on_error = True
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 # equations and figures of the documents are cited as [SV97] in docstrings
-suppress_warnings = ["myst.xref_missing", "docutils"]
+# decision records are reached by their list
+suppress_warnings = ["myst.xref_missing", "docutils", "toc.not_included"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _REPOSITORY = re.compile(r"\]\(\.\./([^)#]+)(#[^)]*)?\)")
