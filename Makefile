@@ -86,6 +86,13 @@ bench: $(STAMP) ## side-by-side ratios (detent bench)
 reproduce: $(STAMP) ## every claim of the documents: report and figures in OUT
 	$(BIN)/detent reproduce --out $(OUT) $(ARGS)
 
+docs: $(VENV)/.docs ## the documentation as a site in OUT/docs, tutorials run; nothing is fetched to read it
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs $(OUT)/docs
+	@echo "the site is $(OUT)/docs/index.html"
+
+pictures: $(STAMP) ## every picture of the documentation, in docs/pictures
+	$(BIN)/python tools/pictures.py $(ARGS)
+
 clean: ## remove the environment, caches and results
 	rm -rf $(VENV) $(SCENES) results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -102,6 +109,10 @@ scenes: # never fails: tests that lack the scenes skip themselves
 $(SCENES)/.installed: requirements-scenes.lock
 	$(PYTHON) -m venv $(SCENES)
 	$(SCENES)/bin/python -m pip install $(PIP) --no-deps -r requirements-scenes.lock
+	@touch $@
+
+$(VENV)/.docs: $(STAMP) requirements-docs.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-docs.lock
 	@touch $@
 
 # The build backend is pinned in the lock too, hence no isolated build.

@@ -25,7 +25,7 @@ SCENE = """<mujoco model="arm with a gripper">
       <position kp="400" ctrlrange="0 0.03"/></default>
   </default>
   <worldbody>
-    <geom name="table" type="box" size="0.3 0.3 0.01" pos="0 0 -0.01" rgba="0.6 0.64 0.7 1"/>
+    <geom name="table" type="box" size="0.1 0.12 0.01" pos="0.05 0 -0.01" rgba="0.6 0.64 0.7 1"/>
     <body name="shoulder" pos="-0.25 0 0.2" childclass="arm" gravcomp="1">
       <joint name="shoulder" axis="0 0 1"/><geom fromto="0 0 0 0.15 0 0" mass="0.6"/>
       <body name="elbow" pos="0.15 0 0" gravcomp="1">

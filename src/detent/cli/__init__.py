@@ -33,17 +33,19 @@ from detent.cli.common import (
     Trusted,
     compile_first,
     err,
+    flag,
     open_world,
     working,
 )
 from detent.cli.devices import app as devices_app
 from detent.cli.listing import list_
 from detent.cli.maps import map_
+from detent.cli.plain import App
 from detent.cli.play import play
 from detent.cli.traces import compare, export, film, replay
 from detent.errors import DetentError, ToolNotNamedError, UnknownNameError
 
-app = typer.Typer(
+app = App(
     name="detent",
     help="Feel a rigid-body world.",
     no_args_is_help=True,
@@ -112,7 +114,7 @@ def bench(
         Path | None,
         typer.Option("--json", dir_okay=False, help="Write numbers and bars to a file."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, wider spread.")] = False,
+    quick: Annotated[bool, flag("--quick", None, "Shorter runs, wider spread.")] = False,
 ) -> None:
     """Measure speed and memory, everything side by side, as ratios; exit 1 if a bar is missed.
 

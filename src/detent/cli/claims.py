@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from detent.cli.common import Json, compile_first, working
+from detent.cli.common import Json, compile_first, flag, working
 from detent.errors import ParameterError
 
 out = Console()
@@ -62,7 +62,7 @@ def run(
     folder: Annotated[
         Path | None, typer.Option("--out", help="Folder for figure (PNG, SVG, PDF) and traces.")
     ] = None,
-    metrics: Annotated[bool, typer.Option("--metrics", help="Print all metrics, too.")] = False,
+    metrics: Annotated[bool, flag("--metrics", None, "Print all metrics, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run one experiment: its claims and verdicts; figure, metrics and traces on request."""

@@ -56,8 +56,8 @@ def write_lerobot(
         task: what was to be done, in words.
     """
     folder = Path(folder)
-    rates = {float(trace.meta["rate"]) for trace in traces}
-    worlds = {str(trace.meta["world"]) for trace in traces}
+    rates = {float(trace.told("rate")) for trace in traces}
+    worlds = {str(trace.told("world")) for trace in traces}
     if len(rates) != 1 or len(worlds) != 1:
         found = f"{len(traces)} of rates {sorted(rates)} and worlds {sorted(worlds)}"
         raise ParameterError("traces", found, "one or more, of one world at one rate")
@@ -82,7 +82,7 @@ def write_lerobot(
 
 def frames_of(trace: Trace, fps: int) -> Frames:
     """The numbers of an episode, frame by frame; a frame needs all of its ticks."""
-    rate = float(trace.meta["rate"])
+    rate = float(trace.told("rate"))
     whole = int(len(trace) * fps / rate + 1e-9)
     ends = np.searchsorted(frame_numbers(trace, fps), np.arange(1, whole + 1))
     if whole == 0:
@@ -105,7 +105,7 @@ def frames_of(trace: Trace, fps: int) -> Frames:
 def frame_numbers(trace: Trace, fps: int) -> np.ndarray:
     """The frame of each tick."""
     ticks = np.arange(len(trace))
-    return np.floor(ticks * fps / float(trace.meta["rate"]) + 1e-9).astype(int)
+    return np.floor(ticks * fps / float(trace.told("rate")) + 1e-9).astype(int)
 
 
 def statistics(values: np.ndarray) -> dict[str, list[float]]:

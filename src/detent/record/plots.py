@@ -42,16 +42,13 @@ AXES = ("x", "y", "z")
 
 
 def figure(rows: int, columns: int, size: tuple[float, float], title: str) -> tuple[Any, Any]:
-    """A figure without a screen, with Detent's style."""
-    import matplotlib
+    """A figure without a screen, with Detent's style; a notebook shows it as any other."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    with plt.rc_context():
-        fig, axes = plt.subplots(
-            rows, columns, figsize=size, layout="constrained", squeeze=False, dpi=120
-        )
+    fig = Figure(size, layout="constrained", dpi=120)
+    FigureCanvasAgg(fig)
+    axes = fig.subplots(rows, columns, squeeze=False)
     fig.suptitle(title, fontsize=11)
     for ax in axes.flat:
         ax.grid(True, color="0.9", linewidth=0.6)
@@ -99,13 +96,10 @@ def letter(fig: Any) -> None:
 
 
 def save(fig: Any, path: str | Path | None) -> Any:
-    """Letter the panels and write the figure, if there is a path, and let go of it."""
+    """Letter the panels and write the figure, if there is a path."""
     letter(fig)
     if path is not None:
-        import matplotlib.pyplot as plt
-
         save_as(fig, path)
-        plt.close(fig)
     return fig
 
 

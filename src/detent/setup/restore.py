@@ -113,6 +113,8 @@ def _within(path: str, value: Any) -> list[str]:
 
 def restored_world(meta: Meta) -> World | Mechanism:
     """The world where the trace began, held as it was."""
+    if "world" not in meta or "rate" not in meta:
+        raise TraceError("the trace does not say its world and rate, so it cannot run again")
     if meta["world"] in MECHANISMS and "mechanism" in meta:
         return builtin(meta["world"])
     source = dict(meta.get("source") or {})
@@ -128,11 +130,13 @@ def restored_world(meta: Meta) -> World | Mechanism:
             world = World.load(path, **source)
         world = world.holding(meta["held"], meta["point"])
         world = world.placed(meta["start"], meta["start_velocity"])
+        world.ctrl = np.array(meta["controls"], float)
     except TraceError:
         raise
+    except KeyError as error:
+        raise TraceError(f"the trace does not say its {error}, so it cannot run again") from error
     except DetentError as error:
         raise TraceError(f"the world of the trace has changed: {error}") from error
-    world.ctrl = np.array(meta["controls"], float)
     return world
 
 
