@@ -37,7 +37,8 @@ class Felt:
     """Lengths of a turning device are those of its angle."""
 
     depth: float  # [m, rad] behind the wall, at rest
-    late: float  # [m, rad] behind the wall beyond F/K, at any tick from the first touch on
+    late: float  # [m, rad] behind the wall beyond F/K, at any tick at rest
+    struck: float  # [m, rad] the same, at any tick from the first touch on
     early: float  # [m, rad] before the wall, where more is felt than twice its own friction
     allowed: float  # [m, rad] 1 mm, or as much at the lever
     force: float  # [N, N·m] at rest
@@ -110,15 +111,21 @@ def measured(
     touched = int(np.argmax(run["contacts"] > 0))
     own = sheet.need("turning_friction" if turns else "friction")
     strong = np.abs(along) > 2.0 * max(own, 0.05 * (LEVER if turns else 1.0))
+    free = np.arange(len(time)) < touched - 1  # rigid contact is felt a tick early
+    if device.takes_motion:  # its mass is felt while it gets going
+        free &= place > 0.5 * gap
+        strong &= place > 0.5 * gap
+    behind = place - gap - np.abs(along) / stiffness
     return Felt(
         depth=float(place[still].mean() - gap),
-        late=float((place - gap - np.abs(along) / stiffness)[touched:].max()),
+        late=float(behind[still].max()),
+        struck=float(behind[touched:].max()),
         early=float((gap - place[strong]).max(initial=0.0)),
         allowed=1e-3 / (LEVER if turns else 1.0),
         force=float(np.abs(along[still]).mean()),
         swing=float(np.ptp(place[still])),
         ripple=float(along[still].std()),
-        drag=float(np.abs(along[: touched - 1]).max()),  # rigid contact is felt a tick early
+        drag=float(np.abs(along[free]).max()),
         own=own,
         count=sheet.get("turning_resolution" if turns else "resolution") or 0.0,
         over_cap=max(float(lengths(sent, b).max() / safety.length[b]) for b in range(2)),
