@@ -7,7 +7,8 @@ bodies, pushed with 2 N and with 20 N for two seconds, and let go for two second
 - nothing stops, and no body is faster than 3 m/s and three times what `mj_step` has;
 - the device is never told more than 500 N, but by the impulse of a collision, in one tick, or in
   each of at most three in a row;
-- the tool is at most 5 mm deep, or 1.5 v T, from one second on if it starts deeper;
+- the tool is at most 5 mm deep, or 1.5 v T with the fastest v of the last 0.2 s, from one second
+  on if it starts deeper;
 - after the release the energy of scene, device, coupling and contacts, less what the device has
   from the force that it is told to render, rises by at most 0.1 J more than that of the scene in
   `mj_step`.
@@ -22,7 +23,7 @@ import re
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,6 +39,7 @@ MOST_SPEED, TIMES = 3.0, 3.0  # [m/s, -]
 MOST_FORCE, MOST_HITS = 500.0, 3  # [N, ticks in a row that have an impulse]
 MOST_DEPTH, DEEPER, BACK = 0.005, 1.5, 1.0  # [m, -, s]
 MOST_RISE = 0.1  # [J]
+STRUCK = 0.2  # [s] within which what strikes must be back: v is the speed with which it came
 PATIENCE = 600.0  # [s] for one scene, compilation included
 AT_ONCE = 2
 REQUIRED = 0.98
@@ -182,7 +184,8 @@ class Felt:
     """[J] What the device had from the force channel: the weight and walls of the tool, felt.
 
     A device that is told the tool's weight falls as the tool does, from a height of its own that
-    no scene knows of. F_env is held for a tick, in which the device moves by its mean velocity.
+    no scene knows of. F_env, less what the force path cut, is held for a tick, in which the device
+    moves by its mean velocity.
     """
 
     def __init__(self) -> None:
@@ -190,10 +193,11 @@ class Felt:
 
     def count(self, rows: np.ndarray) -> float:
         """The work until the last of these rows."""
-        forces = np.vstack([self.force, rows["environment_wrench"][:-1]])
+        rendered = rows["environment_wrench"] + rows["device_wrench"] - rows["raw_wrench"]
+        forces = np.vstack([self.force, rendered[:-1]])
         twists = np.vstack([self.twist, rows["device_twist"]])
         self.work += float((forces * (twists[1:] + twists[:-1])).sum()) / (2.0 * RATE)
-        self.force, self.twist = rows["environment_wrench"][-1].copy(), twists[-1]
+        self.force, self.twist = rendered[-1], twists[-1]
         return self.work
 
 
@@ -244,6 +248,7 @@ def by_detent(world: Any, force: np.ndarray) -> tuple[Look, list[str], str]:
     servo, look, felt, hard = ready.servo, Look(world.model), Felt(), Hard()
     springs = Springs()
     rows, starts_deep, deepest = servo.ring, False, 0.0
+    speeds = deque([0.0], maxlen=round(STRUCK * RATE) // EVERY)
     for i in range(round((PUSH + REST) * RATE) // EVERY):
         released = i * EVERY >= PUSH * RATE
         if released:
@@ -257,7 +262,8 @@ def by_detent(world: Any, force: np.ndarray) -> tuple[Look, list[str], str]:
         hard.count(rows)
         starts_deep = starts_deep or (i == 0 and rows["depth"][0] > MOST_DEPTH)
         depth = float(rows["depth"].max())
-        allowed = max(MOST_DEPTH, DEEPER * look.now / RATE)
+        speeds.append(look.now)  # with which it came
+        allowed = max(MOST_DEPTH, DEEPER * max(speeds) / RATE)
         if depth > allowed and not (starts_deep and i * EVERY < BACK * RATE):
             deepest = max(deepest, depth)
     wrong = [f"depth [mm] {1e3 * deepest:.3g}"] if deepest else []
