@@ -17,6 +17,7 @@ bodies, pushed with 2 N and with 20 N for two seconds, and let go for two second
 from __future__ import annotations
 
 import argparse
+import copy
 import importlib.util
 import json
 import re
@@ -33,6 +34,7 @@ import mujoco
 import numpy as np
 
 PUSH, REST, RATE, EVERY = 2.0, 2.0, 1000.0, 10  # [s, s, Hz, ticks]
+RAMP = 0.2  # [s] of a session
 FORCES = (2.0, 20.0)  # [N]
 ALONG = np.array([0.8, 0.5, 0.33]) / np.linalg.norm([0.8, 0.5, 0.33])
 MOST_SPEED, TIMES = 3.0, 3.0  # [m/s, -]
@@ -148,9 +150,20 @@ class Look:
             self.rise = max(self.rise, energy - self.least)
 
 
-def by_mujoco(world: Any, force: np.ndarray) -> Look:
-    """MuJoCo's own simulation of the same push, as its owner set it up."""
-    model = world.model
+def by_mujoco(world: Any, force: np.ndarray) -> tuple[float, float]:
+    """MuJoCo's own simulation of the same push: the fastest speed, and the rise of energy.
+
+    As its owner set it up, and as the session has it: with its step, and a hand that takes hold
+    within the ramp. What tumbles goes another way in each; the larger counts.
+    """
+    same = copy.copy(world.model)
+    same.opt.timestep = 1.0 / RATE
+    looks = by_steps(world, world.model, force, 0.0), by_steps(world, same, force, RAMP)
+    return max(one.speed for one in looks), max(one.rise for one in looks)
+
+
+def by_steps(world: Any, model: mujoco.MjModel, force: np.ndarray, ramp: float) -> Look:
+    """One of these: the push comes in within *ramp* [s]."""
     data, look = mujoco.MjData(model), Look(model)
     data.qpos[:], data.qvel[:] = world.qpos, world.qvel
     data.ctrl[:], data.act[:] = world.ctrl, world.act
@@ -160,7 +173,8 @@ def by_mujoco(world: Any, force: np.ndarray) -> Look:
         data.qfrc_applied[:] = 0.0
         if i * step < PUSH:
             point = data.xpos[world.held] + data.xmat[world.held].reshape(3, 3) @ world.point
-            mujoco.mj_applyFT(model, data, force, np.zeros(3), point, world.held, data.qfrc_applied)
+            push = force * (min(i * step / ramp, 1.0) if ramp > 0.0 else 1.0)
+            mujoco.mj_applyFT(model, data, push, np.zeros(3), point, world.held, data.qfrc_applied)
         mujoco.mj_step(model, data)
         if i % every == 0:
             look.at(data.qpos, data.qvel, 0.0, i * step > PUSH)
@@ -284,11 +298,11 @@ def try_one(path: Path, name: str, size: float) -> tuple[str, str]:
     except DetentError as error:
         return "refused", str(error)
     if look.speed > MOST_SPEED or look.rise > MOST_RISE:
-        own = by_mujoco(world, size * ALONG)
-        if look.speed > MOST_SPEED + TIMES * own.speed:
-            wrong.append(f"speed [m/s] {look.speed:.3g}, of mj_step {own.speed:.3g}")
-        if look.rise > MOST_RISE + own.rise:
-            wrong.append(f"energy [J] {look.rise:.3g}, of mj_step {own.rise:.3g}")
+        speed, rise = by_mujoco(world, size * ALONG)
+        if look.speed > MOST_SPEED + TIMES * speed:
+            wrong.append(f"speed [m/s] {look.speed:.3g}, of mj_step {speed:.3g}")
+        if look.rise > MOST_RISE + rise:
+            wrong.append(f"energy [J] {look.rise:.3g}, of mj_step {rise:.3g}")
     if warned:
         wrong.append(warned)
     return ("fails", "; ".join(wrong)) if wrong else ("runs", "")
