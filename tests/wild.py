@@ -126,10 +126,26 @@ class Look:
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model, self.data = model, mujoco.MjData(model)
         self.moving = np.nonzero(model.body_treeid >= 0)[0]
-        self.speed, self.now, self.least, self.rise = 0.0, 0.0, np.inf, 0.0
+        self.speed, self.now = 0.0, 0.0
+        self.least, self.rises = np.full(2, np.inf), np.zeros(2)
 
-    def at(self, qpos: np.ndarray, qvel: np.ndarray, more: float, released: bool) -> None:
-        """Note a state; *more* [J] is energy that is not the scene's."""
+    @property
+    def rise(self) -> float:
+        """[J] With what springs of contacts hold, or without: what comes from nowhere is in both.
+
+        A spring gives back what it held, and a bound by the step changes what it holds.
+        """
+        return float(self.rises.min())
+
+    def at(
+        self,
+        qpos: np.ndarray,
+        qvel: np.ndarray,
+        released: bool,
+        more: float = 0.0,
+        held: float = 0.0,
+    ) -> None:
+        """Note a state; *more* [J] is energy that is not the scene's, *held* that of contacts."""
         model, data = self.model, self.data
         data.qpos[:], data.qvel[:] = qpos, qvel
         mujoco.mj_kinematics(model, data)
@@ -145,9 +161,9 @@ class Look:
             mujoco.mj_makeM(model, data)
             mujoco.mj_energyPos(model, data)
             mujoco.mj_energyVel(model, data)
-            energy = float(data.energy.sum()) + more
-            self.least = min(self.least, energy)
-            self.rise = max(self.rise, energy - self.least)
+            energy = float(data.energy.sum()) + more + np.array([0.0, held])
+            self.least = np.minimum(self.least, energy)
+            self.rises = np.maximum(self.rises, energy - self.least)
 
 
 def by_mujoco(world: Any, force: np.ndarray) -> tuple[float, float]:
@@ -177,46 +193,49 @@ def by_steps(world: Any, model: mujoco.MjModel, force: np.ndarray, ramp: float) 
             mujoco.mj_applyFT(model, data, push, np.zeros(3), point, world.held, data.qfrc_applied)
         mujoco.mj_step(model, data)
         if i % every == 0:
-            look.at(data.qpos, data.qvel, 0.0, i * step > PUSH)
+            look.at(data.qpos, data.qvel, i * step > PUSH)
     return look
 
 
-def stored(row: np.void, p: np.void) -> float:
-    """[J] Kinetic energy of the device, and what the coupling holds."""
-    apart = row["device_position"] - row["tool_position"]
-    turned, back = np.zeros(4), np.zeros(4)
-    mujoco.mju_negQuat(back, row["tool_quaternion"])
-    mujoco.mju_mulQuat(turned, row["device_quaternion"], back)
-    angle = np.zeros(3)
-    mujoco.mju_quat2Vel(angle, turned, 1.0)
-    k = p["coupling_k"]
-    spring = float(k[:3] @ apart**2 + k[3:] @ angle**2)
-    return float(row["device_energy"]) + 0.5 * spring
+def apart(rows: np.ndarray) -> np.ndarray:
+    """(n, 6) pose of the device minus that of the tool."""
+    w, v = rows["device_quaternion"][:, :1], rows["device_quaternion"][:, 1:]
+    a, u = rows["tool_quaternion"][:, :1], rows["tool_quaternion"][:, 1:]
+    turn = a * v - w * u - np.cross(v, u)
+    size = np.linalg.norm(turn, axis=1, keepdims=True)
+    cosine = w * a + (v * u).sum(1, keepdims=True)
+    angle = 2.0 * np.arctan2(size, np.abs(cosine)) * np.where(cosine < 0.0, -1.0, 1.0)
+    straight = rows["device_position"] - rows["tool_position"]
+    return np.hstack([straight, turn * angle / np.maximum(size, 1e-12)])
 
 
-class Felt:
-    """[J] What the device had from the force channel: the weight and walls of the tool, felt.
+class Given:
+    """[J] What the device and the coupling have, less what the force channel gave the device.
 
     A device that is told the tool's weight falls as the tool does, from a height of its own that
-    no scene knows of. F_env, less what the force path cut, is held for a tick, in which the device
-    moves by its mean velocity.
+    no scene knows of: its kinetic energy and the work of what it renders of F_env are left out
+    together, and what remains is the work of coupling and constraints on it. Forces are held for a
+    tick, in which the device moves by its mean velocity.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, p: np.void) -> None:
+        self.k, self.b = p["coupling_k"].copy(), p["coupling_b"].copy()
         self.work, self.force, self.twist = 0.0, np.zeros(6), np.zeros(6)
 
     def count(self, rows: np.ndarray) -> float:
-        """The work until the last of these rows."""
-        rendered = rows["environment_wrench"] + rows["device_wrench"] - rows["raw_wrench"]
-        forces = np.vstack([self.force, rendered[:-1]])
+        """Until the last of these rows."""
+        error = apart(rows)
+        pull = self.k * error + self.b * (rows["device_twist"] - rows["tool_twist"])
+        forces = rows["topology_wrench"] - pull
         twists = np.vstack([self.twist, rows["device_twist"]])
-        self.work += float((forces * (twists[1:] + twists[:-1])).sum()) / (2.0 * RATE)
-        self.force, self.twist = rendered[-1], twists[-1]
-        return self.work
+        held = np.vstack([self.force, forces[:-1]])
+        self.work += float((held * (twists[1:] + twists[:-1])).sum()) / (2.0 * RATE)
+        self.force, self.twist = forces[-1], twists[-1]
+        return self.work + 0.5 * float(self.k @ error[-1] ** 2)
 
 
 class Springs:
-    """[J] What contacts and limits hold; less what limits gave that take a joint back.
+    """[J] What contacts and limits hold; and what limits gave that take a joint back.
 
     One that starts outside its range is brought back at a bounded speed, and pushed for that.
     """
@@ -232,7 +251,7 @@ class Springs:
             power = rows.force[:n] * rows.velocity[:n]
             self.given += float(power[~contact].sum()) * EVERY / RATE
             depth = np.where(contact, depth, 0.0)
-        return 0.5 * float(np.maximum(rows.stiffness[:n], 0.0) @ depth**2) - self.given
+        return 0.5 * float(np.maximum(rows.stiffness[:n], 0.0) @ depth**2)
 
 
 class Hard:
@@ -259,8 +278,8 @@ def by_detent(world: Any, force: np.ndarray) -> tuple[Look, list[str], str]:
     from detent.setup.prepared import raise_fault
 
     ready = Session(world, rate=RATE).prepare(Constant(force=force), RATE, ring=EVERY)
-    servo, look, felt, hard = ready.servo, Look(world.model), Felt(), Hard()
-    springs = Springs()
+    servo, look, hard, springs = ready.servo, Look(world.model), Hard(), Springs()
+    given = Given(servo.parameters[0])
     rows, starts_deep, deepest = servo.ring, False, 0.0
     speeds = deque([0.0], maxlen=round(STRUCK * RATE) // EVERY)
     for i in range(round((PUSH + REST) * RATE) // EVERY):
@@ -271,8 +290,9 @@ def by_detent(world: Any, force: np.ndarray) -> tuple[Look, list[str], str]:
         before = ready.data.qpos.copy(), ready.data.qvel.copy()  # as the last row has them
         run_lockstep(servo, 1)
         raise_fault(servo, rows)
-        more = stored(rows[-1], servo.parameters[0]) + springs.hold(servo.rows) - felt.count(rows)
-        look.at(*before, more, released)
+        held = springs.hold(servo.rows)
+        more = given.count(rows) - springs.given
+        look.at(*before, released, more, held)
         hard.count(rows)
         starts_deep = starts_deep or (i == 0 and rows["depth"][0] > MOST_DEPTH)
         depth = float(rows["depth"].max())

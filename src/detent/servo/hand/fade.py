@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from detent.kernels.constants import CUT_SHORT, MEMORY_STRUCK
 from detent.kernels.contact import group_root
 from detent.kernels.jit import kernel
 from detent.servo.contact.identity import NO_ROW, keeps_memory
@@ -47,17 +48,19 @@ def fastest_approach(s: Servo) -> float:
 
 @kernel
 def struck_deep(s: Servo) -> bool:
-    """Whether the tool's group collides in this tick and is deep inside; contacts have memories."""
-    rows, p = s.rows, s.parameters
+    """Whether contacts of the tool's group came deep inside within this tick: they stay there."""
+    rows, p, found = s.rows, s.parameters, False
     root = group_root(rows.parent, s.scene.tool_tree)
     if rows.struck[0] == 0 or rows.group_state[root] != COLLIDING or not keeps_memory(p, rows):
         return False
     r = rows.group_row[root]
     while r != NO_ROW:
-        if rows.geom[r, 0] >= 0 and rows.separation[r] < -DEEP_HIT:
-            return True
+        deep = rows.geom[r, 0] >= 0 and rows.separation[r] < -DEEP_HIT
+        if deep and rows.separation[r] - p["step"][0] * rows.velocity[r] >= 0.0:
+            rows.memory[r, MEMORY_STRUCK] = CUT_SHORT
+            found = True
         r = rows.next_row[r]
-    return False
+    return found
 
 
 @kernel
@@ -80,7 +83,6 @@ def fade_in(s: Servo) -> None:
     if fade >= 1.0:
         if struck_deep(s):
             rows.yields[0] = 1
-            give_way(s.scene, rows, s.parameters, False)
         elif rows.yields[0] != 0 and rows.yielded[0] == 0.0 and rows.spreading[0] == 0:
             rows.yields[0] = 0  # and contacts need no longer be recognised for that
         return

@@ -135,6 +135,7 @@ def match_impulse(sc: Scene, mo: Motion, de: Device) -> None:
     The default device of a linkage is as light as the held link where it moves most easily. Where
     that is much heavier, or its joints hold it, the whole impulse would throw the device off,
     and coupling and constraints would follow with kilonewtons. It never takes more than P gives.
+    Only de.felt is changed; F_env is that of TH 5.2.
     """
     clear_vector(mo.scratch)
     for j in range(sc.tool_first, sc.tool_end):
@@ -145,11 +146,11 @@ def match_impulse(sc: Scene, mo: Motion, de: Device) -> None:
     product(mo.mobility, mo.part, mo.other)
     for i in range(6):
         mo.other[i] *= de.mask[i]
-        de.environment[i] -= mo.part[i]
+        de.felt[i] -= mo.part[i]
     taken = product(de.mass, mo.other, mo.part)
     share = math.sqrt(most / taken) if taken > most else 1.0
     for i in range(6):
-        de.environment[i] += share * mo.part[i]
+        de.felt[i] += share * mo.part[i]
 
 
 @kernel
@@ -159,6 +160,6 @@ def reach(s: Servo) -> None:
     if s.scene.features[JOINT_DAMPING] != 0:
         ease_damping(s.scene, s.motion, s.parameters["step"][0])
     map_to_hand(s.scene, s.motion, s.device, s.motion.external, s.device.environment)
+    copy_vector(s.device.environment, s.device.felt)
     if s.device.matched[0] != 0 and s.rows.struck[0] > 0 and s.parameters["material"][0] == 0:
         match_impulse(s.scene, s.motion, s.device)
-    copy_vector(s.device.environment, s.device.felt)
