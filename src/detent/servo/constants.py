@@ -48,6 +48,7 @@ LEAST_ROOM = 0.25  # of the cap: a ring does not wait for ever beside a force th
 MOST_APART = 0.5  # [rad] between the linkage and where the device would have it
 CREEP_BACK = 0.005  # [m/s] at which a movable plane returns to its object: nobody is thrown by that
 IMPLAUSIBLE = 1e6  # [N, N·m] impulses are thousands in a tick; beyond this something blew up
+MOST_BLOWS = 3  # [ticks] in a row that have impulses: more of them are a force that lasts
 FOLD_BACK = 0.2  # [-] of the heat, over which the peak gives way to the continuous wrench
 GIVE = 0.125  # of the slew, by which caps shrink in a tick: three axes and a length take 0.35
 GOD_TURN = 0.01  # [rad] of a god object in a tick, in contact: its rows are taken as straight
