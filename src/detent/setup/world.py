@@ -19,6 +19,7 @@ from detent.mechanism import Mechanism
 from detent.servo import places
 from detent.servo.arrays import make_arrays
 from detent.servo.columns import ROW
+from detent.servo.constants import RIGID_GAP
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
 from detent.servo.parameters import PARAMETERS
@@ -45,8 +46,10 @@ from detent.setup.joints import with_joint_gains
 from detent.setup.lead import lead_for
 from detent.setup.passivity import watch_world
 from detent.setup.prepared import Prepared, Settings
+from detent.setup.progress import telling
 from detent.setup.sinking import heavy_tool
 from detent.setup.thin import thin_walls
+from detent.shapes.felt import FeltWorld
 from detent.world.contact import Contact, settled
 from detent.world.held_by import held_by
 from detent.world.weight import default_gains
@@ -119,10 +122,13 @@ class WorldSubject:
     ) -> Prepared:
         """Everything that a tick works on; slots to an engine are its host's."""
         world, notes = self.ticked, self._remarks(asked)
-        model, data = make_model(world, asked.contact.mode == "rigid", rate)
+        rigid = asked.contact.mode == "rigid"
+        model, data = make_model(world, rigid, rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
-        capacity = row_capacity(model)
+        felt = FeltWorld(world, data, RIGID_GAP if rigid else 0.0, telling)
+        notes += felt.notes
+        capacity = row_capacity(model, felt.rows)
         motion, rows, work, device, clock = make_arrays(
             model, capacity, collision_capacity(model, capacity), len(closures.h)
         )
@@ -147,6 +153,7 @@ class WorldSubject:
             work=work,
             closures=closures,
             sleep=make_sleep(model, data, may, rate, capacity),
+            shapes=felt.shapes,
             local=make_local(self._local is not None, capacity, model.nv, updates.buffers, past),
             port=adapter.port,
             device=device,
@@ -171,7 +178,7 @@ class WorldSubject:
             written=np.zeros(1, np.int64),
             stages=empty_table(places.PLACES),
         )
-        notes += fill_slack(model, data, servo.scene, rows)
+        notes += fill_slack(model, data, servo.scene, rows, felt.feel)
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand, asked.passivity)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 

@@ -91,7 +91,7 @@ def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
     n, p = (normal[0], normal[1], normal[2]), (point[0], point[1], point[2])
     rows.normal[r, 0], rows.normal[r, 1], rows.normal[r, 2] = n
     rows.point[r, 0], rows.point[r, 1], rows.point[r, 2] = p
-    rows.separation[r] = contact["dist"][c]
+    rows.separation[r], rows.patch[r] = contact["dist"][c], contact["vert"][c, 0]
     if tree[r, 0] >= 0 and tree[r, 1] >= 0:
         begin_columns(sc, rows, r)
         add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])
