@@ -87,9 +87,13 @@ def sampled(seed: int) -> Iterator[Mutant]:
         yield from sorted(chosen, key=lambda mutant: mutant.start)
 
 
-def chosen_mutants(seeds: Sequence[int], only: str | None = None) -> list[Mutant]:
-    """All that are to be tried, each once."""
-    every = [*known(), *(mutant for seed in seeds for mutant in sampled(seed))]
+def chosen_mutants(
+    seeds: Sequence[int], only: str | None = None, every_place: bool = False
+) -> list[Mutant]:
+    """All that are to be tried, each once: drawn ones, or every place of the files."""
+    drawn = (mutant for seed in seeds for mutant in sampled(seed))
+    places = (mutant for file in files() for mutant in mutants_of(PACKAGE, file))
+    every = [*known(), *(places if every_place else drawn)]
     return [mutant for mutant in dict.fromkeys(every) if only is None or only in mutant.file]
 
 
@@ -236,8 +240,10 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="only show what would be broken")
     parser.add_argument("--only", metavar="FILE", help="only files whose path contains this")
     parser.add_argument("--seed", type=int, nargs="+", default=SEEDS, help="another list")
+    parser.add_argument("--jobs", type=int, default=AT_ONCE, help="tried at once")
+    parser.add_argument("--every", action="store_true", help="every place, not a draw")
     options = parser.parse_args()
-    mutants = chosen_mutants(options.seed, options.only)
+    mutants = chosen_mutants(options.seed, options.only, options.every)
     if not mutants:
         raise SystemExit(f"nothing can be broken in {options.only!r}")
     if options.list:
@@ -247,7 +253,7 @@ def main() -> int:
     fork = multiprocessing.get_context("fork")
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as folder,
-        fork.Pool(AT_ONCE, warm, (folder,)) as pool,
+        fork.Pool(options.jobs, warm, (folder,)) as pool,
     ):
         check_whole(pool, mutants)
         outcomes = try_all(pool, mutants)

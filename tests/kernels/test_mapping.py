@@ -642,4 +642,4 @@ def test_in_the_band_the_rank_stays_as_near_as_it_can_to_what_it_was(
     between = (0.25 * ENTER + 0.75 * LEAVE) ** 2
     assert ENTER * LEAVE < between < LEAVE**2
     sigma = np.array([0.25 * ENTER**2, between, 1.0])
-    assert ranks.rank_of(sigma, 3, ENTER, LEAVE, previous) == rank
+    assert ranks.rank_of(sigma, 0.0, 3, ENTER, LEAVE, previous) == rank

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from itertools import zip_longest
@@ -31,10 +32,8 @@ CONTACT_SLIDERS = (
 HAND, NOW, PLOTS, CONTACT = 10.0, 20.0, 30.0, 60.0  # the order of the folders
 NO_MATERIAL = "none"  # an impulse within one tick
 SOFTEST, STIFFEST = 0.1, 5.0  # of the grip, relative to its start
-_TITLE = "<img src='data:,' onerror=\"document.title='Detent'\" hidden>"  # viser sets its own
-_RED = "color:#c00000;font-weight:600"
+_RED = "color:#e03131;font-weight:600"  # on a light page and on a dark one
 _SMALL = "font-size:0.82em;line-height:1.35"
-_HINT = "Drag the tool, or the handle’s square, arrows and arcs."
 
 
 class Panel:
@@ -49,8 +48,10 @@ class Panel:
         pull: Pull,
         readings: Readings,
         notice: str = "",
+        limits: Sequence[str] = (),
     ) -> None:
         self.notice = notice  # why something that was asked for is not so
+        self._limits = [f"the device holds: {one}" for one in limits]
         self._live, self._grip = live, grip
         self.firmness = firmness  # of the grip, relative to its default
         self._pull, self._readings = pull, readings
@@ -58,7 +59,6 @@ class Panel:
         self.wanted_link: str | None = None  # chosen by somebody, instead of the held one
         self._noted = ""  # what the notes say
         gui = self._gui = server.gui
-        gui.add_html(_TITLE)
         self._hand_folder = gui.add_folder("Hand", order=HAND)
         with self._hand_folder:
             self._scripted = self._add_hand(gui)
@@ -98,6 +98,10 @@ class Panel:
 
         choice.on_update(chosen)
 
+    def darken(self, dark: bool) -> None:
+        """Colours for a dark page, or for a light one."""
+        self._charts.darken(dark)
+
     def refresh(self) -> None:
         """Show the newest numbers."""
         if self._pull.scripted != self._said_scripted:  # or a click may be undone
@@ -108,14 +112,15 @@ class Panel:
         self._table.content = table(status, self._readings, engine)
         refused = filter(None, [self._live.promises.advice])
         warnings = filter(None, [self.notice, advice(self._live, status), self._readings.warning])
-        said = noted([*refused, *self._live.notes()], list(warnings))
+        said = noted([*refused, *self._limits, *self._live.notes()], list(warnings))
         if said != self._noted:  # or what a person opened would close
             self._notes.content = self._noted = said
         self._charts.refresh()
 
     def _add_hand(self, gui: viser.GuiApi) -> viser.GuiCheckboxHandle:
-        gui.add_html(f"<p style='margin:0 0.75em 0.4em;{_SMALL}'>{_HINT}</p>")
-        scripted = gui.add_checkbox("Scripted motion", True, hint="Until you drag.")
+        scripted = gui.add_checkbox(
+            "Scripted motion", True, hint="A script leads the hand until you drag the tool."
+        )
         scripted.on_update(self._scripted_changed)
         start = self._grip.stiffness
         grip = gui.add_slider(

@@ -18,7 +18,8 @@ from detent.kernels.vectors import copy_vector
 from detent.servo.constants import FOLD_BACK, GIVE, IMPLAUSIBLE
 from detent.servo.faults import NO_FAULT, WORLD_NOT_FINITE, WRENCH_NOT_FINITE, WRENCH_TOO_LARGE
 from detent.servo.guarded import Guarded
-from detent.servo.structs import ALTERED, FAULT, LATCHED, Clock, Device, MechanismServo, Servo
+from detent.servo.mechanism_structs import MechanismServo
+from detent.servo.structs import ALTERED, FAULT, LATCHED, Clock, Device, Servo
 from detent.servo.watch import watch
 
 

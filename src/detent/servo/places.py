@@ -15,5 +15,5 @@ CLOSE, LEAD, WEIGH, RUB, TURN, COLLIDE, PROJECT, STEP = range(19, 27)  # of a wo
 SETTLE, ACT, ADVANCE = range(27, 30)  # of a mechanism
 FEEL, TOUCH = range(30, 32)  # of a world with shapes that are felt as they are
 
-TICK = 32  # what the loop calls
-PLACES = 33
+TICK, SHOW = 32, 33  # what the loop calls
+PLACES = 34

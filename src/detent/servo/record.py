@@ -16,20 +16,10 @@ from detent.local.records import ACTIVE, AGE, HEALED, LOADED, LOST, RESETS, SEQU
 from detent.servo.constants import TOUCH
 from detent.servo.contact.groups import row_group
 from detent.servo.mechanism import constraint_wrench
+from detent.servo.mechanism_structs import MechanismServo
 from detent.servo.observed import ENGINE, OWN, PORT, SOURCES, Observed
 from detent.servo.parameters import RIGID
-from detent.servo.structs import (
-    FREE,
-    RESTING,
-    TICKS,
-    Closures,
-    Lead,
-    MechanismServo,
-    Motion,
-    Rows,
-    Scene,
-    Servo,
-)
+from detent.servo.structs import FREE, RESTING, TICKS, Closures, Lead, Motion, Rows, Scene, Servo
 
 
 @kernel

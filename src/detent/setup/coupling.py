@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 
 from detent.coupling.base import Coupling
@@ -10,10 +11,22 @@ from detent.coupling.linkage import EASED, SINGULAR, SOFT, STIFF, Topology
 from detent.servo.structs import Device
 from detent.servo.world.start import ToolStart, inertia_from, inverse_within
 from detent.setup.bounds import bound, unbounded_from
-from detent.setup.constants import COUPLING_DAMPING, COUPLING_STIFFNESS, HOLD_FREQUENCY
+from detent.setup.constants import COUPLING_DAMPING, COUPLING_STIFFNESS, FIRM, HOLD_FREQUENCY
 from detent.world.baumgarte import Baumgarte
 
 BLOCKS = (slice(0, 3), slice(3, 6))  # translation, rotation
+
+
+def stand_firm(model: mujoco.MjModel, held: int, mask: np.ndarray, tool_mask: np.ndarray) -> None:
+    """A god object does not turn where its device cannot: contacts would roll it, and not rub.
+
+    Its inertia says in which proportion contacts move and turn it, and no more, since where it
+    goes is told by the device: what is held is heavy. A linkage is left as it is.
+    """
+    alone = int((model.body_treeid == model.body_treeid[held]).sum()) == 1
+    if alone and not mask[3:].any() and tool_mask[3:].any():
+        model.body_inertia[held] *= FIRM
+        mujoco.mj_setConst(model, mujoco.MjData(model))  # of simple bodies it keeps the inertia
 
 
 def fill_hold(

@@ -249,6 +249,7 @@ def _start(me: Mechanics) -> ToolStart:
         me.position.copy(),
         quaternion,
         mobility,
+        mobility,
         np.diag(np.repeat([mass, turning], 3)),
         _PLANE.copy() if planar else np.ones(6),
         me.J @ me.u,

@@ -23,6 +23,7 @@ from detent.servo.constants import RIGID_GAP
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
 from detent.servo.parameters import PARAMETERS
+from detent.servo.shown import MOST_SHOWN, drawn_block
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
 from detent.servo.world.overlap import fill_slack
@@ -33,7 +34,7 @@ from detent.setup.asked import Asked
 from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
-from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
+from detent.setup.coupling import fill_closures, fill_coupling, fill_hold, stand_firm
 from detent.setup.device import (
     fill_device,
     fill_limits,
@@ -126,6 +127,9 @@ class WorldSubject:
         model, data = make_model(world, rigid, rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
+        if asked.outside == "hold" and asked.coupling.channels.tool == "god-object":
+            stand_firm(model, world.held, asked.device.mask(start.mask), start.mask)
+            start = tool_at_start(world, model, data)
         felt = FeltWorld(world, data, RIGID_GAP if rigid else 0.0, telling)
         notes += felt.notes
         capacity = row_capacity(model, felt.rows)
@@ -140,11 +144,11 @@ class WorldSubject:
         adapter = place_device(asked.device, device, start, asked.coupling, step, notes, drives)
         notes += watch_world(asked, device, adapter, p, model, data, world)
         lead = lead_for(asked, device, start.mobility, step, notes)
-        target = adapter.port.state.true_pose.copy()
+        target = np.append(adapter.port.state.true_pose, np.full(model.nu, np.nan))
         aim(target, hand)
         updates, states = self._slots(model, host)
         may = may_sleep(model, world.trees) & asked.sleep
-        poses, kept = np.zeros((model.nbody, 7)), np.zeros(ring, ROW)
+        (poses, shown, drawn), kept = drawn_block(model.nbody, MOST_SHOWN), np.zeros(ring, ROW)
         state, past = np.zeros(1 + model.nq + 2 * model.nv), history_ticks(self._local, rate)
         servo = Servo(
             scene=make_scene(world, model, data, never_singular(world, start, device.mask)),
@@ -165,14 +169,15 @@ class WorldSubject:
             target_bytes=target.view(np.uint8),
             script=hand.sampled(rate) if isinstance(hand, Playback) else np.zeros((0, 6)),
             poses=poses,
-            pose_bytes=poses.reshape(-1).view(np.uint8),
+            shown=shown,
+            pose_bytes=drawn,
             commands=make_slot(p.nbytes),
             targets=make_slot(target.nbytes),
             updates=updates,
             states=states,
             state=state,
             state_bytes=state.view(np.uint8),
-            views=make_slot(poses.nbytes + ROW.itemsize),
+            views=make_slot(drawn.nbytes + ROW.itemsize),
             ring=kept,
             ring_bytes=kept.view(np.uint8).reshape(ring, -1),
             written=np.zeros(1, np.int64),
@@ -184,7 +189,7 @@ class WorldSubject:
 
     def _remarks(self, asked: Asked) -> list[str]:
         """Notes of what the world makes of what was asked for."""
-        friction = idle_friction(self.world, asked.contact, asked.coupling)
+        friction = idle_friction(self.world, asked.contact)
         weighty = heavy_tool(self.world, asked.device)
         thin = thin_walls(self.world, asked.contact, asked.device)
         return held_by(self.world) + friction + weighty + thin

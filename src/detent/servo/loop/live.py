@@ -23,6 +23,7 @@ from detent.servo.loop.exchange import latest, publish
 from detent.servo.loop.loop import run_live
 from detent.servo.loop.rights import Promises
 from detent.servo.loop.status import Meter, Status, open_percentile
+from detent.servo.shown import NOTHING
 from detent.servo.structs import FAULT, SKIPS, STOP, TICKS
 from detent.servo.watching import OFF, Passivity
 from detent.world.contact import Contact
@@ -196,7 +197,7 @@ class Live:
         with self._lock:
             self._target[: place.size] = place
             if turn is not None:
-                self._target[3:] = turn
+                self._target[3:7] = turn
             publish(self._servo.targets, self._target.view(np.uint8))
 
     @property
@@ -263,14 +264,39 @@ class Live:
         """The newest poses of all bodies (n, 7) and the newest row."""
         with self._lock:
             latest(self._servo.views, self._view)
+            poses = self._view[: self._servo.poses.nbytes].view(np.float64).reshape(-1, 7).copy()
             size = self._servo.pose_bytes.shape[0]
-            poses = self._view[:size].view(np.float64).reshape(-1, 7).copy()
             row = self._view[size:].copy().view(self._servo.ring.dtype)[0]
         if self.engine is not None:
             whole = self.engine.poses()
             whole[self._tool_bodies] = poses
             poses = whole
         return poses, row
+
+    def shown(self) -> np.ndarray:
+        """Contacts, constraints and lost directions of the newest view, as `servo.shown` says."""
+        with self._lock:
+            latest(self._servo.views, self._view)
+            start, end = self._servo.poses.nbytes, self._servo.pose_bytes.shape[0]
+            shown = self._view[start:end].copy().view(self._servo.shown.dtype)
+        return shown[shown["kind"] != NOTHING]
+
+    def drive(self, actuator: int, value: float) -> None:
+        """Tell an actuator of the world, by its number, something else from the next tick on."""
+        count = len(self._target) - 7
+        if not 0 <= actuator < count:
+            raise ParameterError("actuator", actuator, f"one of the {count} that the world has")
+        if not math.isfinite(value):
+            raise ParameterError("control", value, "finite")
+        with self._lock:
+            self._target[7 + actuator] = value
+            publish(self._servo.targets, self._target.view(np.uint8))
+        self.changed.append(float(self._servo.clock.counts[TICKS]) / self.rate)
+
+    @property
+    def controls(self) -> np.ndarray:
+        """(nu,) What the actuators of the world are told now."""
+        return self._servo.scene.control.copy()
 
     def recent(self, seconds: float = KEEP_SECONDS) -> np.ndarray:
         """The rows of the last *seconds*; a short look copies little."""

@@ -14,6 +14,7 @@ from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector
 from detent.servo import places
 from detent.servo.constants import GIMBAL_SWEEPS, MOST_TURN
+from detent.servo.contact.identity import keeps_memory, remember
 from detent.servo.faults import NO_FAULT
 from detent.servo.hand.follow import follow_device
 from detent.servo.parameters import GOD_OBJECT, PULLED
@@ -149,10 +150,17 @@ def find_path(s: Servo, step: float) -> None:
 
 @kernel
 def hold_back(s: Servo) -> None:
-    """A god object follows the device as far as rigid contacts allow (M14, M16)."""
+    """A god object follows the device as far as rigid contacts allow (M14, M16).
+
+    With friction it stays where it is, until the way to the device is outside of the cone
+    [MH05]. What slides is told by how it moved, not by where it is to go.
+    """
     copy_vector(s.scene.qvel, s.motion.after)
+    copy_vector(s.motion.scratch, s.scene.qvel)
     call_stage(s.stages[places.PROJECT], s)
     copy_vector(s.motion.after, s.scene.qvel)
+    if keeps_memory(s.parameters, s.rows):
+        remember(s.rows, math.inf)
     s.rows.constrained[0] = 0
     for h in range(s.rows.hits[0]):
         r = s.rows.hit_row[h]

@@ -153,6 +153,7 @@ def _forces(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
         derivative_place=model.mapD2M,
         dry=dry_joints(model),
         dry_reach=np.where(slides(model), STICK_SLIDE, STICK_HINGE),
+        control=data.ctrl,
         activation=data.act,
         activation_rate=data.act_dot,
         activation_range=activation_ranges(model),
