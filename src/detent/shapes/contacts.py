@@ -8,7 +8,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple, inner, plus
-from detent.shapes.constants import MANY, PATCHES, REFINED, ROWS, TOP
+from detent.shapes.constants import MANY, PATCHES, REFINED, ROWS, SLACK, TIE, TOP
 from detent.shapes.distance import distance, exact_distance, gradient
 from detent.shapes.structs import (
     CONTACTS,
@@ -24,24 +24,34 @@ from detent.shapes.touch import note_motion, placed, relative_pose, scan
 @kernel
 def separation(
     felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray
-) -> tuple[float, int]:
-    """[m] The least exact distance of the deepest samples of a patch, and whose it is.
+) -> float:
+    r"""[m] The field's least distance of a patch, corrected by triangles at its deepest samples.
 
-    The field may take a sample for the deepest that is not: as many as its error allows are
-    measured, up to `REFINED`.
+    .. math:: s = v_1 + (1 - m) \frac{\sum_i (v_4 - v_i) (d_i - v_i)}{\sum_i (v_4 - v_i)}
+
+    with distances :math:`v_1 \le \dots \le v_4` of the field and :math:`d_i` of the triangles, so
+    that s is continuous when samples change places. Where many are almost as deep as the first
+    (m = 1) the other surface is flat, and the field exact.
     """
-    best, found = math.inf, -1
-    for i in range(min(felt.tops[side, patch], REFINED)):
+    count, value = felt.tops[side, patch], felt.top_value
+    first, slack = value[side, patch, 0], SLACK * other.probe
+    end = max(first, felt.margin) + slack
+    many = 0.0
+    if count > REFINED:
+        end = min(value[side, patch, REFINED], end)
+        many = min(max(-end, 0.0) / (MANY * max(-first, 0.0) + slack), 1.0)
+    if many >= 1.0:
+        return first
+    total, correction = 0.0, 0.0
+    for i in range(min(count, REFINED)):
         n = felt.top[side, patch, i]
+        weight = max(end - value[side, patch, i], 0.0) + TIE
         p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
         d, error = distance(other, p[0], p[1], p[2])
-        if d - error - own.points[n, 3] >= best:
-            continue
-        d = exact_distance(other, p, d, error, felt.stack) - own.points[n, 3]
+        correction += weight * (exact_distance(other, p, d, error, felt.stack) - d)
         felt.counts[REFINEMENTS] += 1
-        if d < best:
-            best, found = d, n
-    return best, found
+        total += weight
+    return first + (1.0 - many) * correction / total
 
 
 @kernel
@@ -74,9 +84,10 @@ def way_out(
 ) -> Triple:
     """The direction out of the other solid: gradients at the samples, weighted by depth.
 
-    Of few samples they are central differences, which are continuous; of many the slopes of their
-    cells, whose jumps are small in a sum. The ninth sample, as it gets deep, leads from one to the
-    other. Where gradients cancel, samples are pushed against the way that they face.
+    They are central differences, which are continuous. Of few samples the deepest count, and how
+    much deeper they are than the ninth; of many every fourth does, whoever is deepest. The ninth
+    sample, as it gets deep, leads from one to the other. Where gradients cancel, samples are pushed
+    against the way that they face.
     """
     s, value = felt.slope, felt.top_value
     many, end = 0.0, max(felt.margin, 1e-9)
@@ -129,8 +140,8 @@ def find_touching(
     for patch in range(own.roots.shape[0] - 1):
         if felt.tops[side, patch] == 0:
             continue
-        d, deepest = separation(felt, side, patch, own, other, pose)
-        if d > felt.margin or deepest < 0:
+        d, deepest = separation(felt, side, patch, own, other, pose), felt.top[side, patch, 0]
+        if d > felt.margin:
             continue
         n = way_out(felt, side, patch, own, other, pose, deepest)
         p = where_it_touches(felt, side, patch, own, pose, deepest)

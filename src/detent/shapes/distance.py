@@ -85,37 +85,6 @@ def coarse_distance(
 
 
 @kernel
-def slope(so: Solid, x: float, y: float, z: float) -> Triple:
-    """Of the field within its cell: cheap, but with a small step from cell to cell."""
-    origin, index, share = so.origin, so.index, 1.0 / so.cell
-    u, v, w = (x - origin[0]) * share, (y - origin[1]) * share, (z - origin[2]) * share
-    inside = so.kind == MESH and u >= 0.0 and v >= 0.0 and w >= 0.0
-    if not (inside and u < index.shape[0] and v < index.shape[1] and w < index.shape[2]):
-        return gradient(so, x, y, z)
-    i, j, k = int(u), int(v), int(w)
-    block = index[i, j, k]
-    if block < 0:
-        return gradient(so, x, y, z)
-    u, v, w = BLOCK * (u - i), BLOCK * (v - j), BLOCK * (w - k)
-    i, j, k = min(int(u), BLOCK - 1), min(int(v), BLOCK - 1), min(int(w), BLOCK - 1)
-    u, v, w = u - i, v - j, w - k
-    f = so.blocks
-    a, b = f[block, i, j, k], f[block, i, j, k + 1]
-    c, d = f[block, i, j + 1, k], f[block, i, j + 1, k + 1]
-    e, g = f[block, i + 1, j, k], f[block, i + 1, j, k + 1]
-    h, m = f[block, i + 1, j + 1, k], f[block, i + 1, j + 1, k + 1]
-    low, high = (e - a) * (1.0 - w) + (g - b) * w, (h - c) * (1.0 - w) + (m - d) * w
-    left, right = (c - a) * (1.0 - w) + (d - b) * w, (h - e) * (1.0 - w) + (m - g) * w
-    back, front = (b - a) * (1.0 - v) + (d - c) * v, (g - e) * (1.0 - v) + (m - h) * v
-    scale = BLOCK * share
-    return (
-        scale * (low * (1.0 - v) + high * v),
-        scale * (left * (1.0 - u) + right * u),
-        scale * (back * (1.0 - u) + front * u),
-    )
-
-
-@kernel
 def gradient(so: Solid, x: float, y: float, z: float) -> Triple:
     """Of the field, by central differences: continuous, as the field is."""
     e = so.probe

@@ -70,19 +70,12 @@ def ellipsoid_distance(half: np.ndarray, x: float, y: float, z: float) -> float:
 def sample_primitive(kind: int, half: np.ndarray, scale: float) -> Samples:
     """Samples of a primitive that meets something of *scale* [m]: its edges, or what is inside.
 
-    A sphere is its middle and a radius, a capsule its axis and a radius: their distances from a
-    field are exact. A plane has none: what touches it are the samples of the other.
+    What is round is a shell: it may touch several sides of a groove at once. A plane has none: what
+    touches it are the samples of the other.
     """
     step = LEAST_STEP * scale
-    if kind == SPHERE:
-        return _round(np.zeros((1, 3)), half[0])
-    if kind == CAPSULE:
-        gap = math.sqrt(8.0 * SAGITTA * scale * half[0])
-        count = _bounded(2.0 * half[1] / max(gap, 1e-12))
-        axis = np.linspace(-half[1], half[1], count + 1)
-        return _round(np.stack([0.0 * axis, 0.0 * axis, axis], axis=1), half[0])
-    if kind == ELLIPSOID:
-        return _ellipsoid(half, scale)
+    if kind in (SPHERE, CAPSULE, ELLIPSOID):
+        return _shell(kind, half, scale)
     if kind == CYLINDER:
         return _rims(half, step)
     if kind == BOX:
@@ -94,23 +87,36 @@ def _bounded(count: float) -> int:
     return int(min(max(math.ceil(count), 1), MOST_SAMPLES))
 
 
-def _round(points: np.ndarray, radius: float) -> Samples:
-    """Points with a radius about them face nowhere."""
-    return Samples(points, np.zeros_like(points), np.full(len(points), float(radius)))
-
-
-def _ellipsoid(half: np.ndarray, scale: float) -> Samples:
-    """A shell, as near to each other as its most bent place needs (Fibonacci's lattice)."""
-    bent = float(half.max() / half.min() ** 2)
-    gap = math.sqrt(8.0 * SAGITTA * scale / bent)
-    count = _bounded(4.0 * math.pi * float(half.max()) ** 2 / gap**2)
+def _shell(kind: int, half: np.ndarray, scale: float) -> Samples:
+    """Of a round one, as near to each other as its most bent place needs (Fibonacci's lattice)."""
+    axes = half if kind == ELLIPSOID else np.full(3, half[0])
+    gap = math.sqrt(8.0 * SAGITTA * scale * float(axes.min() ** 2 / axes.max()))
+    count = _bounded(4.0 * math.pi * float(axes.max()) ** 2 / gap**2)
     i = np.arange(count) + 0.5
     z, turn = 1.0 - 2.0 * i / count, math.pi * (1.0 + math.sqrt(5.0)) * i
     flat = np.sqrt(1.0 - z * z)
     unit = np.stack([flat * np.cos(turn), flat * np.sin(turn), z], axis=1)
-    normals = unit / half
+    normals = unit / axes
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return Samples(unit * half, normals, np.zeros(count))
+    points = unit * axes
+    if kind == CAPSULE:
+        points[:, 2] += np.copysign(half[1], z)
+        side, way = _tube(half, gap)
+        points, normals = np.concatenate([points, side]), np.concatenate([normals, way])
+    return Samples(points, normals, np.zeros(len(points)))
+
+
+def _tube(half: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray]:
+    """The round side of a capsule: rings that are as far apart as points of one."""
+    rings = _bounded(min(2.0 * half[1] / gap, math.sqrt(MOST_SAMPLES)))
+    count = _bounded(2.0 * math.pi * half[0] / gap)
+    z, turn = np.meshgrid(
+        np.linspace(-half[1], half[1], rings + 1), 2.0 * math.pi * np.arange(count) / count
+    )
+    way = np.stack([np.cos(turn), np.sin(turn), 0.0 * turn], axis=-1).reshape(-1, 3)
+    points = half[0] * way
+    points[:, 2] = z.ravel()
+    return points, way
 
 
 def _rims(half: np.ndarray, step: float) -> Samples:

@@ -11,7 +11,7 @@ import numpy as np
 from detent.errors import ShapeError
 from detent.shapes.constants import PRIMITIVE_PATCHES
 from detent.shapes.primitives import sample_primitive
-from detent.shapes.structs import MESH, PLANE, Solid
+from detent.shapes.structs import BOX, CYLINDER, MESH, PLANE, Solid
 from detent.shapes.surface import Surface, fine_cell
 from detent.shapes.tree import Tree, make_tree
 
@@ -91,8 +91,11 @@ def mesh_solid(surface: Surface) -> tuple[Solid, Ball]:
 def primitive_solid(kind: int, half: np.ndarray, scale: float) -> tuple[Solid, Ball]:
     """A primitive of MuJoCo's beside a surface of that *scale* [m]."""
     samples = sample_primitive(kind, half, scale)
-    place_only = samples._replace(normals=np.zeros_like(samples.points))
-    tree = make_tree(place_only, scale, PRIMITIVE_PATCHES)
+    if kind in (BOX, CYLINDER):  # by corners, and by parts of rims
+        samples = samples._replace(normals=np.zeros_like(samples.points))
+        tree = make_tree(samples, scale, PRIMITIVE_PATCHES)
+    else:
+        tree = make_tree(samples, scale)
     small, whole = np.float32, np.int32
     solid = Solid(
         kind=kind,

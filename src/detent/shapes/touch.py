@@ -15,8 +15,8 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple
-from detent.shapes.constants import TOP
-from detent.shapes.distance import distance, slope
+from detent.shapes.constants import EVERY, TOP
+from detent.shapes.distance import distance, gradient
 from detent.shapes.structs import CANDIDATES, LEFT_OUT, LOOKUPS, Felt, Solid
 
 
@@ -80,11 +80,13 @@ def add_sample(
     felt: Felt, side: int, patch: int, own: Solid, other: Solid, n: int, p: Triple, depth: float
 ) -> None:
     """A sample that is inside the other solid: into the sums of its patch."""
-    g = slope(other, p[0], p[1], p[2])
     felt.weight[side, patch] += depth
     for k in range(3):
         felt.middle[side, patch, k] += depth * own.points[n, k]
-        felt.slope[side, patch, k] += depth * g[k]
+    if n % EVERY == 0:
+        g = gradient(other, p[0], p[1], p[2])
+        for k in range(3):
+            felt.slope[side, patch, k] += depth * g[k]
 
 
 @kernel
