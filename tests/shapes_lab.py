@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
@@ -165,3 +166,51 @@ def turned(rng: np.random.Generator, angle: float | None = None) -> np.ndarray:
     x, y, z = axis / np.linalg.norm(axis)
     K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+def crossings(
+    vertices: np.ndarray, faces: np.ndarray, other: np.ndarray, others: np.ndarray
+) -> bool:
+    """Whether an edge of one surface goes through a triangle of the other."""
+    start = vertices[faces].reshape(-1, 3)
+    way = vertices[np.roll(faces, -1, axis=1)].reshape(-1, 3) - start
+    a = other[others[:, 0]]
+    e, f = other[others[:, 1]] - a, other[others[:, 2]] - a
+    h = np.cross(way[:, None], f[None])
+    across = np.einsum("tj,stj->st", e, h)
+    across[np.abs(across) < 1e-30] = 1e-30
+    s = start[:, None] - a[None]
+    u = np.einsum("stj,stj->st", s, h) / across
+    q = np.cross(s, e[None])
+    v = np.einsum("sj,stj->st", way, q) / across
+    t = np.einsum("tj,stj->st", f, q) / across
+    return bool(((u >= 0) & (v >= 0) & (u + v <= 1) & (t >= 0) & (t <= 1)).any())
+
+
+def meet(one: Surface, two: Surface, place: np.ndarray, turn: np.ndarray) -> bool:
+    """Whether two surfaces cross, the second at a place, by their triangles alone."""
+    moved = two[0] @ turn.T + place
+    return crossings(*one, moved, two[1]) or crossings(moved, two[1], *one)
+
+
+def onset(touches: Callable[[float], bool], start: float, step: float) -> float | None:
+    """[m] How far it still is when something coming nearer first touches."""
+    far = start
+    while far > 0.0 and not touches(far):
+        far -= step
+    if far <= 0.0:
+        return None
+    near, apart = far, far + step
+    for _ in range(14):
+        middle = 0.5 * (near + apart)
+        if touches(middle):
+            near = middle
+        else:
+            apart = middle
+    return near
+
+
+def cuboid(half: tuple[float, float, float]) -> Surface:
+    """A box of triangles."""
+    x, y, z = half
+    return prism([(-x, -y), (x, -y), (x, y), (-x, y)], -z, z)

@@ -169,6 +169,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
     "servo/contact/brake.py": RUBBING,
     "servo/contact/columns.py": (*BALLS, *ROWS, *BODIES),
+    "servo/contact/feel.py": tests("shapes/test_felt_world"),
     "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
     "servo/contact/identity.py": (*tests("world/test_detection"), *RUBBING),

@@ -23,12 +23,12 @@ SURFACE_PATCHES = 32  # of a surface: more would share a touch among more contac
 PRIMITIVE_PATCHES = 8  # of a primitive: a box has as many corners
 NORMAL_WEIGHT = 0.35  # [size] of a normal beside a place, where samples are put into patches
 LEAF = 8  # samples of a leaf of the tree
-TOP = 8  # deepest samples of a patch, of whose gradients the normal is made
+TOP = 12  # deepest samples of a patch: those that are measured, and whose gradients make the normal
 EVERY = 4  # of many samples that touch, those whose gradients are taken
-MANY = 0.5  # [-] of the depth of the first that the ninth has where many samples touch
-REFINED = 3  # deepest samples of a patch whose distance is measured to triangles
-SLACK = 0.25  # [cells] about what the field may be wrong by
-TIE = 1e-9  # [m] weight of samples that are equally deep
+MANY = 0.5  # [-] of the depth of the first that the next one has where many samples touch
+REFINED = (
+    48  # samples that are measured to triangles in one tick, besides the deepest of each patch
+)
 ROWS = 24  # contacts of one pair of geoms, the deepest
 BUDGET = 4096  # samples that a pair may look up in one tick
 THIN = 1.5  # [cells] a wall that is thinner is not resolved

@@ -8,11 +8,12 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple, inner, plus
-from detent.shapes.constants import MANY, PATCHES, REFINED, ROWS, SLACK, TIE, TOP
+from detent.shapes.constants import MANY, PATCHES, REFINED, ROWS, TOP
 from detent.shapes.distance import distance, exact_distance, gradient
 from detent.shapes.structs import (
     CONTACTS,
     LEFT_OUT,
+    MESH,
     REFINEMENTS,
     Felt,
     Pair,
@@ -25,33 +26,51 @@ from detent.shapes.touch import note_motion, placed, relative_pose, scan
 def separation(
     felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray
 ) -> float:
-    r"""[m] The field's least distance of a patch, corrected by triangles at its deepest samples.
+    """[m] The least exact distance of a patch.
 
-    .. math:: s = v_1 + (1 - m) \frac{\sum_i (v_4 - v_i) (d_i - v_i)}{\sum_i (v_4 - v_i)}
-
-    with distances :math:`v_1 \le \dots \le v_4` of the field and :math:`d_i` of the triangles, so
-    that s is continuous when samples change places. Where many are almost as deep as the first
-    (m = 1) the other surface is flat, and the field exact.
+    Its deepest samples by the field are measured to triangles, until the next one cannot be nearer
+    within the error of the field. So the least does not jump when samples change places; where more
+    than `TOP` of them are that near, or `REFINED` were measured already, it may, by that error.
+    If none of so many touches, all of the patch are asked.
     """
-    count, value = felt.tops[side, patch], felt.top_value
-    first, slack = value[side, patch, 0], SLACK * other.probe
-    end = max(first, felt.margin) + slack
-    many = 0.0
-    if count > REFINED:
-        end = min(value[side, patch, REFINED], end)
-        many = min(max(-end, 0.0) / (MANY * max(-first, 0.0) + slack), 1.0)
-    if many >= 1.0:
-        return first
-    total, correction = 0.0, 0.0
-    for i in range(min(count, REFINED)):
+    best, value = math.inf, felt.top_value
+    for i in range(min(felt.tops[side, patch], TOP)):
         n = felt.top[side, patch, i]
-        weight = max(end - value[side, patch, i], 0.0) + TIE
         p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
         d, error = distance(other, p[0], p[1], p[2])
-        correction += weight * (exact_distance(other, p, d, error, felt.stack) - d)
-        felt.counts[REFINEMENTS] += 1
-        total += weight
-    return first + (1.0 - many) * correction / total
+        if value[side, patch, i] - error >= best:
+            continue
+        if i > 0 and felt.counts[REFINEMENTS] >= REFINED:
+            break
+        best = min(best, exact_distance(other, p, d, error, felt.stack) - own.points[n, 3])
+        felt.counts[REFINEMENTS] += int(other.kind == MESH)
+    if best > felt.margin and felt.tops[side, patch] > TOP:
+        best = search_patch(felt, patch, own, other, pose, best)
+    return best
+
+
+@kernel
+def search_patch(
+    felt: Felt, patch: int, own: Solid, other: Solid, pose: np.ndarray, best: float
+) -> float:
+    """[m] The least exact distance of all samples of a patch, as far as `REFINED` goes."""
+    i, end = own.roots[patch], own.roots[patch + 1]
+    while i < end:
+        p = placed(pose, own.balls[i, 0], own.balls[i, 1], own.balls[i, 2])
+        d, error = distance(other, p[0], p[1], p[2])
+        if d - error > own.balls[i, 3] + felt.margin:
+            i = own.links[i, 0]
+            continue
+        for n in range(own.links[i, 1], own.links[i, 1] + own.links[i, 2]):
+            p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
+            d, error = distance(other, p[0], p[1], p[2])
+            if d - error - own.points[n, 3] < min(best, felt.margin):
+                if felt.counts[REFINEMENTS] >= 2 * REFINED:
+                    return best
+                best = min(best, exact_distance(other, p, d, error, felt.stack) - own.points[n, 3])
+                felt.counts[REFINEMENTS] += 1
+        i += 1
+    return best
 
 
 @kernel
@@ -85,9 +104,9 @@ def way_out(
     """The direction out of the other solid: gradients at the samples, weighted by depth.
 
     They are central differences, which are continuous. Of few samples the deepest count, and how
-    much deeper they are than the ninth; of many every fourth does, whoever is deepest. The ninth
-    sample, as it gets deep, leads from one to the other. Where gradients cancel, samples are pushed
-    against the way that they face.
+    much deeper they are than the next one; of many every fourth does, whoever is deepest. That
+    next one, as it gets deep, leads from one to the other. Where gradients cancel, samples are
+    pushed against the way that they face.
     """
     s, value = felt.slope, felt.top_value
     many, end = 0.0, max(felt.margin, 1e-9)
