@@ -197,11 +197,24 @@ class Felt:
         return self.work
 
 
-def in_contacts(rows: Any) -> float:
-    """[J] What the springs of contacts and limits hold."""
-    n = int(rows.count[0])
-    depth = np.maximum(-rows.separation[:n], 0.0)
-    return 0.5 * float(np.maximum(rows.stiffness[:n], 0.0) @ depth**2)
+class Springs:
+    """[J] What contacts and limits hold; less what limits gave that take a joint back.
+
+    One that starts outside its range is brought back at a bounded speed, and pushed for that.
+    """
+
+    def __init__(self) -> None:
+        self.given = 0.0
+
+    def hold(self, rows: Any) -> float:
+        """Now, ticks after the last time."""
+        n = int(rows.count[0])
+        depth, contact = np.maximum(-rows.separation[:n], 0.0), rows.geom[:n, 0] >= 0
+        if rows.slack_left[0] != 0:
+            power = rows.force[:n] * rows.velocity[:n]
+            self.given += float(power[~contact].sum()) * EVERY / RATE
+            depth = np.where(contact, depth, 0.0)
+        return 0.5 * float(np.maximum(rows.stiffness[:n], 0.0) @ depth**2) - self.given
 
 
 class Hard:
@@ -229,6 +242,7 @@ def by_detent(world: Any, force: np.ndarray) -> tuple[Look, list[str], str]:
 
     ready = Session(world, rate=RATE).prepare(Constant(force=force), RATE, ring=EVERY)
     servo, look, felt, hard = ready.servo, Look(world.model), Felt(), Hard()
+    springs = Springs()
     rows, starts_deep, deepest = servo.ring, False, 0.0
     for i in range(round((PUSH + REST) * RATE) // EVERY):
         released = i * EVERY >= PUSH * RATE
@@ -238,7 +252,7 @@ def by_detent(world: Any, force: np.ndarray) -> tuple[Look, list[str], str]:
         before = ready.data.qpos.copy(), ready.data.qvel.copy()  # as the last row has them
         run_lockstep(servo, 1)
         raise_fault(servo, rows)
-        more = stored(rows[-1], servo.parameters[0]) + in_contacts(servo.rows) - felt.count(rows)
+        more = stored(rows[-1], servo.parameters[0]) + springs.hold(servo.rows) - felt.count(rows)
         look.at(*before, more, released)
         hard.count(rows)
         starts_deep = starts_deep or (i == 0 and rows["depth"][0] > MOST_DEPTH)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import mujoco
 import numpy as np
 
-from detent.engines.curvature import bend
+from detent.engines.curvature import bend, flat
 from detent.engines.protocol import Target, Task
 from detent.local.constants import GIVES
 from detent.local.records import NEAR
@@ -136,7 +136,9 @@ class Mirror:
         for r in range(rows.count[0]):
             sides = [int(tree) in trees for tree in rows.tree[r]]
             own = any(int(geom) in shapes for geom in rows.geom[r])
-            if sides[0] != sides[1] and (rows.patch[r] >= 0 if felt else not own):
+            if not (rows.patch[r] >= 0 if felt else not own):
+                continue
+            if sides[0] or sides[1]:  # or both: two links of the tool
                 out.append(self._describe(r, 1 if sides[1] else 0))
                 apart.append(float(rows.separation[r]))
         return out, apart
@@ -257,8 +259,11 @@ class Mirror:
         place = rows.point[r] - 0.5 * s * normal
         geoms = int(rows.geom[r, side]), int(rows.geom[r, 1 - side])
         link, other = (int(model.geom_bodyid[geom]) for geom in geoms)
+        base = self.number(other) if rows.tree[r, 1 - side] in self.task.world.trees else 0
         curved = bend(model, self.data, geoms, place, normal)
         velocity, tree, drift, give = self.behind(other, place, normal)
+        if base != 0:  # it moves with the tool
+            curved, velocity, tree, drift = flat(curved), np.zeros(3), -1, 0.0
         given = (getattr(rows, name)[r] for name in PROPERTIES)
         own = (
             np.nan if value == default else value
@@ -266,7 +271,7 @@ class Mirror:
         )
         none = np.zeros(GIVES)
         where = (self.number(link), other, place, normal, geoms, *curved, velocity)
-        return (*where, *own, tree, drift, none, s), give
+        return (*where, *own, tree, base, drift, none, s), give
 
     def _lag(self, last: Target, target: Target, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Errors of position and velocity against a point between two targets."""

@@ -102,8 +102,6 @@ def cap_target(de: Device, wrench: np.ndarray, p: np.ndarray) -> bool:
     scale = min(scale, uniform_scale(de.filtered, gd.most))
     for i in range(6):  # and not above the cap by round-off either
         gd.target[i] = min(max(scale * de.filtered[i], -gd.most[i]), gd.most[i])
-        if scale == 1.0:
-            gd.target[i] = de.filtered[i]
     return scale < 1.0
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from detent.kernels.keep import keep_alive
 from detent.servo.constants import FEW_PAIRS, RIGID_GAP, STICK_HINGE, STICK_SLIDE
 from detent.servo.structs import FREE_BODY, Scene
+from detent.servo.world.corners import corners_beside_rods
 from detent.servo.world.spans import load_places, tree_spans
 from detent.servo.world.spinning import spinning_bodies
 from detent.servo.world.start import ToolStart, spans
@@ -130,6 +131,7 @@ def _bodies(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
         tree_dofs=np.stack([model.tree_dofadr, model.tree_dofnum], axis=1).astype(np.int64),
         tree_awake=data.tree_awake,
         tree_span=spans,
+        tree_free=free_trees(model, spans),
         tree_load=load_places(spans),
         body_tree=model.body_treeid,
         body_mass=model.body_mass,
@@ -181,6 +183,7 @@ def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str
     count, contacts = contact_views(data)
     bounds, upright = static_bounds(model, data)
     seams = static_neighbours(model, data, bounds)
+    corner_start, corners = corners_beside_rods(model)
     return dict(
         ncon=count,
         contact=contacts,
@@ -190,6 +193,8 @@ def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str
         geom_xpos=data.geom_xpos,
         geom_xmat=data.geom_xmat,
         geom_properties=world.properties,
+        corner_start=corner_start,
+        corners=corners,
         seam_start=seams.start,
         seam_geom=seams.geom,
         seam_skip=seams.skip,
@@ -318,6 +323,12 @@ def gimbal_dofs(model: mujoco.MjModel) -> np.ndarray:
     hinges = model.jnt_type == _HINGE
     count = np.bincount(model.jnt_bodyid[hinges], minlength=model.nbody)
     return model.jnt_dofadr[hinges & (count[model.jnt_bodyid] >= 3)].astype(np.int64)
+
+
+def free_trees(model: mujoco.MjModel, spans: np.ndarray) -> np.ndarray:
+    """(ntree,) 1 where a free joint is all that a tree has, and its span is no more than that."""
+    root = model.jnt_type[model.dof_jntid[model.tree_dofadr]]
+    return ((root == _FREE) & (model.tree_dofnum == 6) & (spans[:, 1] == 6)).astype(np.int64)
 
 
 def last_dofs(model: mujoco.MjModel) -> np.ndarray:
