@@ -17,6 +17,7 @@ from detent.servo.arrays import make_arrays
 from detent.servo.contact.rows import gather_contacts
 from detent.servo.parameters import PARAMETERS, RIGID
 from detent.servo.world.scene import make_scene
+from detent.shapes.felt import FeltWorld
 from detent.world.contact import Contact
 from detent.world.world import PROPERTIES, World
 
@@ -47,6 +48,7 @@ class Mirror:
         self._drift = np.zeros(model.nv)  # accelerations that the tool's pushes do not explain
         mujoco.mj_forward(model, self.data)
         self._scene = make_scene(task.world, model, self.data)
+        self._felt = FeltWorld(task.world, self.data, reach)
         self._motion, self._rows, *_ = make_arrays(model, CAPACITY, 1, 0)
         self._p, self._defaults = survey_parameters(task.contact)
 
@@ -90,11 +92,12 @@ class Mirror:
         for one that is not.
         """
         near, apart = self._look()
+        felt = self._look_closely()
         if all(s > 0.0 for s in apart):
-            return near
+            return near + felt
         with self._at_hand():
             touched, _ = self._look()
-        return touched + [one for one, s in zip(near, apart, strict=True) if s > 0.0]
+        return touched + [one for one, s in zip(near, apart, strict=True) if s > 0.0] + felt
 
     @contextmanager
     def _at_hand(self) -> Iterator[None]:
@@ -109,13 +112,32 @@ class Mirror:
             model.geom_gap[:], model.pair_gap[:] = far
             mujoco.mj_collision(model, self.data)
 
-    def _look(self) -> tuple[list[tuple[tuple[object, ...], np.ndarray]], list[float]]:
-        """The tool's contacts, as MuJoCo has them now, and their separations."""
-        rows, trees = self._rows, self.task.world.trees
+    def _look_closely(self) -> list[tuple[tuple[object, ...], np.ndarray]]:
+        """The tool's contacts with shapes that are felt as they are; MuJoCo's are left alone."""
+        if not self._felt.pairs:
+            return []
+        before = int(self._scene.ncon[0])
+        self._felt.feel()
+        try:
+            return self._look(felt=True)[0]
+        finally:
+            self._scene.ncon[0] = before
+
+    def _look(
+        self, felt: bool = False
+    ) -> tuple[list[tuple[tuple[object, ...], np.ndarray]], list[float]]:
+        """The tool's contacts with others, as they are listed now, and their separations.
+
+        What MuJoCo says of the hull of a shape that is felt as it is does not count.
+        """
+        rows, trees, shapes = self._rows, self.task.world.trees, self.task.world.concave
         gather_contacts(self._scene, self._motion, rows, self._p)
         out, apart = [], []
         for r in range(rows.count[0]):
             sides = [int(tree) in trees for tree in rows.tree[r]]
+            own = any(int(geom) in shapes for geom in rows.geom[r])
+            if not (rows.patch[r] >= 0 if felt else not own):
+                continue
             if sides[0] or sides[1]:  # or both: two links of the tool
                 out.append(self._describe(r, 1 if sides[1] else 0))
                 apart.append(float(rows.separation[r]))

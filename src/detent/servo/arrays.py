@@ -102,6 +102,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
         memory=a((cap, CONTACT_MEMORY)),
         local=a((cap, 2, 3)),
         old_count=a(1, whole), old_row=a(cap, whole), old_taken=a(cap, whole),
+        patch=a(cap, whole), old_patch=a(cap, whole),
         old_geom=a((cap, 2), whole), old_local=a((cap, 2, 3)), old_normal=a((cap, 3)),
         old_memory=a((cap, CONTACT_MEMORY)), recalled=a(cap, whole),
         worst=a(3), worst_geom=a(2, whole), joined=a(cap, whole),
@@ -123,7 +124,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
     )  # fmt: skip
     rows.worst[:2] = 1.0  # nothing was bounded yet
     rows.trust[0] = 1.0
-    rows.place[:] = -1
+    rows.place[:] = rows.patch[:] = rows.old_patch[:] = -1
     rows.parent[:] = np.arange(model.ntree)
     rows.touched[:] = 1  # what overlaps at the start has not just arrived
     return rows

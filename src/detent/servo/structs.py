@@ -18,6 +18,7 @@ from detent.servo.guarded import Guarded
 from detent.servo.loop.exchange import Slot
 from detent.servo.observed import Observed
 from detent.servo.world.slumber import Sleep
+from detent.shapes.structs import Shapes
 
 # Places of `Scene.features`.
 # JOINT_DAMPING: C is not zero; IMPLICIT: it is more than the damping of joints.
@@ -160,6 +161,8 @@ class Rows(Struct):
     old_count: np.ndarray  # (1,) contacts of the last tick
     old_row: np.ndarray  # (cap,) the rows that they were
     old_taken: np.ndarray  # (cap,) 1 = recognised in this tick
+    patch: np.ndarray  # (cap,) of a shape that is felt as it is, else -1
+    old_patch: np.ndarray  # (cap,)
     old_geom: np.ndarray  # (cap, 2)
     old_local: np.ndarray  # (cap, 2, 3)
     old_normal: np.ndarray  # (cap, 3)
@@ -344,6 +347,7 @@ class Servo(Struct):
     work: FrictionWork
     closures: Closures
     sleep: Sleep
+    shapes: Shapes
     local: Local
     port: Port
     device: Device

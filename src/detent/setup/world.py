@@ -20,6 +20,7 @@ from detent.mechanism import Mechanism
 from detent.servo import places
 from detent.servo.arrays import make_arrays
 from detent.servo.columns import ROW
+from detent.servo.constants import RIGID_GAP
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
 from detent.servo.parameters import PARAMETERS
@@ -47,8 +48,10 @@ from detent.setup.joints import with_joint_gains
 from detent.setup.lead import lead_for
 from detent.setup.passivity import watch_world
 from detent.setup.prepared import Prepared, Settings
+from detent.setup.progress import telling
 from detent.setup.sinking import heavy_tool
 from detent.setup.thin import thin_walls
+from detent.shapes.felt import FeltWorld
 from detent.world.contact import Contact, settled
 from detent.world.held_by import held_by
 from detent.world.weight import default_gains
@@ -124,10 +127,13 @@ class WorldSubject:
     ) -> Prepared:
         """Everything that a tick works on; slots to an engine are its host's."""
         world, notes = self.ticked, self._remarks(asked)
-        model, data = make_model(world, asked.contact.mode == "rigid", rate)
+        rigid = asked.contact.mode == "rigid"
+        model, data = make_model(world, rigid, rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
-        capacity = row_capacity(model)
+        felt = FeltWorld(world, data, RIGID_GAP if rigid else 0.0, telling)
+        notes += felt.notes
+        capacity = row_capacity(model, felt.rows)
         motion, rows, work, device, clock = make_arrays(
             model, capacity, collision_capacity(model, capacity), len(closures.h)
         )
@@ -151,6 +157,7 @@ class WorldSubject:
             scene=make_scene(world, model, data, never_singular(world, start, device.mask)),
             motion=motion, rows=rows, work=work, closures=closures,
             sleep=make_sleep(model, data, may, rate, capacity),
+            shapes=felt.shapes,
             local=make_local(self._local is not None, capacity, model.nv, updates.buffers, past),
             port=adapter.port, device=device, lead=lead, clock=clock,
             parameters=p, parameter_bytes=p.view(np.uint8),
@@ -163,7 +170,7 @@ class WorldSubject:
             ring=kept, ring_bytes=kept.view(np.uint8).reshape(ring, -1),
             written=np.zeros(1, np.int64), stages=empty_table(places.PLACES),
         )  # fmt: skip
-        notes += fill_slack(model, data, servo.scene, rows)
+        notes += fill_slack(model, data, servo.scene, rows, felt.feel)
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand, asked.passivity)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 

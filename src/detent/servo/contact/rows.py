@@ -83,8 +83,8 @@ def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
     contact, normal, point, tree = sc.contact, rows.normal, rows.point, rows.tree
     for k in range(3):
         normal[r, k], point[r, k] = contact["frame"][c, k], contact["pos"][c, k]
-    rows.separation[r] = contact["dist"][c]
-    if sc.corners.shape[0] > 0:
+    rows.separation[r], rows.patch[r] = contact["dist"][c], contact["vert"][c, 0]
+    if sc.corners.shape[0] > 0 and rows.patch[r] < 0:
         meet_rod(sc, rows, c, r)
     n = (normal[r, 0], normal[r, 1], normal[r, 2])
     p = (point[r, 0], point[r, 1], point[r, 2])

@@ -16,6 +16,7 @@ from detent.servo.world.spans import load_places, tree_spans
 from detent.servo.world.spinning import spinning_bodies
 from detent.servo.world.start import ToolStart, spans
 from detent.servo.world.statics import static_bounds, static_neighbours
+from detent.shapes.filter import mute
 from detent.world.bridge import contact_views
 from detent.world.loops import active_equalities, joined_trees
 from detent.world.world import World
@@ -46,6 +47,7 @@ def choose_collision_search(model: mujoco.MjModel) -> None:
 def make_model(world: World, rigid: bool, rate: float) -> tuple[mujoco.MjModel, mujoco.MjData]:
     """The servo's own copy of a world, at its start."""
     model = copy.deepcopy(world.model)
+    mute(model, world.concave)
     if rigid:
         moving = model.body_treeid[model.geom_bodyid] >= 0
         model.geom_gap[moving] = np.maximum(model.geom_gap[moving], RIGID_GAP)
@@ -68,7 +70,7 @@ def make_scene(
         data=data._address,
         nv=model.nv,
         axes=np.eye(3),
-        features=_features(model, singular_nowhere),
+        features=_features(model, singular_nowhere, bool(world.concave)),
         **_bodies(model, data),
         **_forces(model, data),
         **_tendons(model, data),
@@ -80,7 +82,7 @@ def make_scene(
     return scene
 
 
-def _features(model: mujoco.MjModel, singular_nowhere: int) -> np.ndarray:
+def _features(model: mujoco.MjModel, singular_nowhere: int, feels: bool) -> np.ndarray:
     """What the scene has: the places of `Scene.features`."""
     gravity_on = bool(np.any(model.opt.gravity)) and not (
         model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
@@ -93,7 +95,11 @@ def _features(model: mujoco.MjModel, singular_nowhere: int) -> np.ndarray:
             int(resists(model)),
             singular_nowhere,
             int(has_passive(model)),
-            int(bool((model.geom_contype | model.geom_conaffinity).any()) or model.npair > 0),
+            int(
+                bool((model.geom_contype | model.geom_conaffinity).any())
+                or model.npair > 0
+                or feels
+            ),
             int(resists_beyond_joints(model)),
             int(dry_joints(model).any()),
             int(dry_tendons(model).any()),
