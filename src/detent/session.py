@@ -34,6 +34,7 @@ from detent.setup.cost import tick_cost
 from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
+from detent.setup.limits import felt_limits
 from detent.setup.passivity import chosen_passivity
 from detent.setup.prepared import Prepared, raise_fault
 from detent.setup.restore import restored
@@ -141,7 +142,7 @@ class Session:
             record: a file to stream the trace into while it runs.
             progress: called with the fraction done.
         """
-        ticks = max(1, round(positive("seconds", seconds) * self.rate))
+        ticks = combinations.check_room(seconds, self.rate, self.subject.row.itemsize)
         ready = self.prepare(hand, self.rate, ring=min(ticks, CHUNK))
         combinations.check_simulated(self.device, ready.adapter)
         engine = self.play_engine(ready) if self.local is not None else None
@@ -211,6 +212,14 @@ class Session:
         other.contact = contact or self.contact
         return other
 
+    def grabbed(self, live: Live) -> str | None:
+        """The link that the hand takes next, while a button that grabs is pressed (`Mapped`)."""
+        button, held = getattr(self.device, "grab", None), self.world.body_name(self.world.held)
+        links = [self.world.body_name(body) for body in self.world.holdable]
+        if button is None or not live.buttons >> button & 1 or len(links) < 2:
+            return None
+        return links[(links.index(held) + 1) % len(links)]
+
     def changed(self, **contact: Any) -> Session:
         """The same session with other contact properties."""
         other = copy.copy(self)
@@ -234,6 +243,11 @@ class Session:
     def tick_cost(self, hand: Hand | None, rate: float) -> float:
         """The 99 % cost of a tick at the start, with a collision of 16 contacts in it [ns]."""
         return tick_cost(self.subject, self, hand, rate)
+
+    def limits(self, rate: float | None = None) -> list[str]:
+        """The stiffness that is felt through the device, and up to where that holds it."""
+        ready = self.subject.allocate(self, None, rate or self.rate, 1, None)
+        return felt_limits(ready.servo.device, ready.servo.parameters)
 
     def play_engine(self, ready: Prepared) -> Lockstep:
         """The engine of a local model in virtual time, beside a servo that is ready."""

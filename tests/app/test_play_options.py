@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from detent.cli import app
 from detent.cli.play import parse_friction
 from detent.errors import ParameterError
 from detent.record.trace import Trace
@@ -61,3 +63,10 @@ def test_friction_as_text() -> None:
     for text in ("", "0.3,", "0.3,0.2,0.1", "a,b"):
         with pytest.raises(ParameterError, match="MU_S,MU_K"):
             parse_friction(text, None)
+
+
+@pytest.mark.parametrize("option", ["--stiffness", "--damping"])
+def test_rigid_contact_takes_no_stiffness(option: str) -> None:
+    asked = ["play", "corner", "--mode", "rigid", option, "500", "--seconds", "1"]
+    refused = CliRunner().invoke(app, asked)
+    assert "left out with --mode rigid" in str(refused.exception)

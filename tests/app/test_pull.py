@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from detent import Session, World
-from detent.app.pull import REACH, Pull, write_script
+from detent.app.pull import REACH, STAY, Pull, write_script
 from detent.app.stage import Stage, set_stage
+from detent.devices import preset
 
 PEG = np.array([0.0105, 0.021])  # [m] half sizes
 
@@ -97,3 +98,22 @@ def test_without_walls_the_script_still_moves() -> None:
     world = World.from_string(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
     script = write_script(set_stage(Session(world)))
     assert (script.amplitude > 0.0).all()
+
+
+def test_nobody_is_led_out_of_the_reach_of_a_device_or_out_of_a_plane() -> None:
+    """A large world on a device of 80 mm; a plane on one that also moves in z and turns."""
+    wide = World.from_string(
+        '<mujoco><option gravity="0 0 0"/><worldbody><geom type="box" pos="0 0 -1" size="1 1 .1"/>'
+        '<body name="ball"><freejoint/><geom size=".02" mass=".1"/></body></worldbody></mujoco>'
+    )
+    session = Session(wide, device=preset("omega.3"))
+    pull, reach = Pull(set_stage(session)), session.device.safety.reach
+    path = follow(pull, 30.0)[:, :3]
+    assert np.linalg.norm(path, axis=1).max() <= reach
+    assert np.ptp(path, axis=0).min() > 0.5 * reach  # and yet it moves about
+    pull.take(np.array([5.0, 0.0, 0.0]))
+    assert follow(pull, 2.0)[-1, 0] == pytest.approx(STAY * reach)
+    for name in ("omega.3", "touch"):
+        flat = set_stage(Session(World.builtin("corner"), device=preset(name)))
+        assert flat.planar
+        assert (follow(Pull(flat), 5.0)[:, 2] == flat.start.position[2]).all()

@@ -109,16 +109,18 @@ def test_the_command_writes_a_device_file_and_says_what_holds(tmp_path: Path) ->
     )
     assert ran.exit_code == 0, ran.output
     assert "N·m/rad will hold" in ran.output
+    assert "MODEL of a wheel" in ran.stderr
     mine = load_device(path)
     for name in ("rotational_inertia", "turning_damping", "turning_friction", "delay"):
         fact = mine.sheet.facts()[name]
-        assert "tune" in fact.source and not fact.assumed
+        assert "of the model" in fact.source and fact.assumed
         assert fact.value == pytest.approx(preset("wheel").sheet.need(name), rel=0.05)
     assert mine.peak()[1] == 2.0
     ran = CliRunner().invoke(
         app, ["devices", "tune", "wheel", "--torque", "2", "--json", "--out", str(path)]
     )
-    assert json.loads(ran.output)["stiffness"] > 1.0
+    told = json.loads(ran.stdout)
+    assert told["stiffness"] > 1.0 and told["of"] == "model"
 
 
 @pytest.mark.live
@@ -132,5 +134,6 @@ def test_a_device_that_is_plugged_in_is_tuned_and_closed() -> None:
         tuned = tune_plugged(faked.driver, 8.0, said.append)
         assert tuned.found.mass.value == pytest.approx(0.35, rel=0.15)
         assert tuned.found.damping.value == pytest.approx(5.0, rel=0.15)
+        assert not any(fact.assumed for fact in tuned.facts.values())
         assert [("move", "LET")[k] in one for k, one in enumerate(said)] == [True, True]
         assert faked.fake.force() == 0.0

@@ -10,9 +10,10 @@ import pytest
 from detent import Contact, Direct, Session, UnilateralCoupler, VirtualCoupler, World
 from detent.coupling.couplers import TABLE_4_1_COUPLER
 from detent.coupling.four_channel import TABLE_4_1
-from detent.devices import IDEAL, Inertial
+from detent.devices import IDEAL, Inertial, preset
 from detent.errors import DetentError
-from detent.hands import Constant, Impedance
+from detent.hands import Constant, Guided, Impedance
+from detent.record.trace import Trace
 
 CORNER = World.builtin("corner").placed((0.039, -0.0195, 0.0))
 PUSH = Constant((0.32, -0.4))
@@ -122,3 +123,48 @@ def test_held_integrator_is_exact_under_a_constant_force() -> None:
     trace = session.run(0.3, Constant((0.1, 0.0)))
     exact = 0.5 * (0.1 / 2.0) * trace["time"] ** 2
     np.testing.assert_allclose(trace["device_position"][:, 0], exact, atol=1e-15)
+
+
+# --- friction of a god object
+
+
+def rubbed(shape: str, name: str, mu: float) -> Trace:
+    """Pressed on a floor by a device and led along it, at 50 mm/s."""
+    tool = {
+        "ball": f'<geom size="0.005" mass="0.1" friction="{mu} 0 0"/>',
+        "box": f'<geom type="box" size=".01 .01 .005" mass=".1" friction="{mu} 0 0"/>',
+    }[shape]
+    world = World.from_string(
+        '<mujoco><option gravity="0 0 0"/><worldbody><geom type="box" pos="0 0 -.105" '
+        f'size=".3 .3 .1" friction="{mu} 0 0"/><body name="tool"><freejoint/>{tool}</body>'
+        "</worldbody></mujoco>"
+    )
+    path = [(0, 0, 0, 0), (0.3, 0, 0, -0.006), (0.6, 0, 0, -0.006), (1.6, 0.05, 0, -0.006)]
+    hand = Guided(
+        path=path, stiffness=300.0, damping=5.0, rotational_stiffness=0.5, rotational_damping=0.01
+    )
+    session = Session(world, device=preset(name))
+    assert isinstance(session.coupling, UnilateralCoupler)
+    return session.run(1.6, hand)
+
+
+@pytest.mark.parametrize("mu", [0.3, 0.8])
+@pytest.mark.parametrize("shape", ["ball", "box"])
+@pytest.mark.parametrize("name", ["omega.3", "touch"])
+def test_a_god_object_feels_the_friction_of_a_scene(shape: str, name: str, mu: float) -> None:
+    """μ of the normal force, whether or not the device turns: what it cannot turn does not roll."""
+    run = rubbed(shape, name, mu)
+    felt, time = run["device_wrench"], run["time"]
+    slides = (time > 1.2) & (time < 1.6)
+    assert felt[slides, 2].mean() > 0.5
+    ratio = np.median(-felt[slides, 0] / felt[slides, 2])
+    assert ratio == pytest.approx(mu, rel=0.02)
+
+
+def test_a_god_object_that_is_pushed_within_the_cone_stays() -> None:
+    """Led by 2 mm along the floor with μ = 0.8: the device goes, the tool does not."""
+    run = rubbed("box", "omega.3", 0.8)
+    early = (run["time"] > 0.5) & (run["time"] < 0.63)  # 1.5 mm of the way
+    assert np.ptp(run["tool_position"][early, 0]) < 1e-5
+    assert -run["device_wrench"][early, 0].min() > 0.2
+    assert run["tool_position"][-1, 0] > 0.03

@@ -11,6 +11,7 @@ from detent.kernels.constants import SWEEPS
 from detent.kernels.impact_friction import resolve_friction
 from detent.kernels.projection import iteration_limit
 from detent.kernels.sliding import friction_work
+from detent.servo.contact.impulses import tangent
 from lab import advance, loose, start
 from sweeps import sweep
 
@@ -102,3 +103,16 @@ def test_energy_never_rises_and_no_cone_is_violated() -> None:
         assert (np.linalg.norm(pt, axis=1) <= mu * p + 1e-9 * np.sqrt(before)).all()
         change = normal.T @ p + np.einsum("ikj,ik->j", tangent, pt)
         np.testing.assert_allclose(D @ (after - qd), change, atol=1e-7 * np.sqrt(before))
+
+
+@pytest.mark.parametrize("normal", [(0, 0, 1.0), (0, 0, -1.0), (0, 0, -0.0), (1.0, 0, -0.0)])
+def test_the_tangents_of_a_contact_are_a_frame_whatever_its_normal_is(normal: tuple) -> None:
+    """No direction is singular, be it straight up or straight down."""
+    rng = np.random.default_rng(0)
+    for tilt in (0.0, 1e-12, 1e-8, 1e-3, 1.0):
+        n = np.array(normal) + tilt * rng.normal(size=3)
+        if not n.any():
+            continue
+        n /= np.linalg.norm(n)
+        frame = np.array([n, tangent(n, 0), tangent(n, 1)])
+        np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-12)

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from detent.app.grip import grip
 from detent.app.server import LOGGER, PageServer
 from detent.app.stage import set_stage
 from detent.app.status import StatusLine
-from detent.app.workbench import Workbench, grip
+from detent.app.workbench import Workbench
 from detent.app.workbench import run as run_frames
 from detent.errors import PlatformError
 from detent.servo.loop.live import Live

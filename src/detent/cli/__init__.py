@@ -204,11 +204,8 @@ def device_limits(world: Any, name: str) -> list[str]:
     """The stiffness that is felt of a world on a device, and what that can hold."""
     from detent.cli.devices import chosen_device
     from detent.session import Session
-    from detent.setup.limits import asked_of_device
 
-    session = Session(world, device=chosen_device(name))
-    servo = session.subject.allocate(session, None, session.rate, 1, None).servo
-    return [str(one) for one in asked_of_device(servo.device, servo.parameters)]
+    return Session(world, device=chosen_device(name)).limits()
 
 
 def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:

@@ -148,7 +148,9 @@ def test(
 
 @app.command()
 def tune(
-    name: Annotated[str, typer.Argument(help="A preset; real:NAME is the device itself.")],
+    name: Annotated[
+        str, typer.Argument(help="real:NAME is the device; NAME alone its model, for practice.")
+    ],
     out_file: Annotated[
         Path | None, typer.Option("--out", help="The device file; NAME.json unless given.")
     ] = None,
@@ -163,7 +165,8 @@ def tune(
 ) -> None:
     """Find mass, damping, friction, delay and resolution, and the stiffness that will hold.
 
-    Half of the time you move the handle about; then you LET IT GO and a chirp shakes it.
+    Half of the time you move the handle about; then you LET IT GO and a chirp shakes it. Without
+    real: it is the model that is shaken, and what is written stays an assumption.
     """
     from detent.devices import preset
     from detent.devices.facts import known
@@ -173,6 +176,11 @@ def tune(
     facts = {} if torque is None else {"torque": known(torque, "--torque")}
     plain = name.removeprefix("real:")
     if plain == name:
+        Console(stderr=True).print(
+            f"this is the MODEL of a {escape(plain)}, and nothing was measured: "
+            f"detent devices tune real:{escape(plain)} asks the device that is plugged in",
+            highlight=False,
+        )
         tuned = tune_model(preset(plain, **facts), seconds)
     else:
         from detent.devices.drivers import real
@@ -183,8 +191,9 @@ def tune(
     path = out_file or Path(f"{plain}.json")
     save_device(path, plain, {**facts, **tuned.facts})
     if as_json:
-        found = {field: fact.value for field, fact in tuned.facts.items()}
-        print(json.dumps({**found, "stiffness": tuned.stiffness, "jitter": tuned.found.jitter}))
+        found: dict[str, Any] = {field: fact.value for field, fact in tuned.facts.items()}
+        found |= {"stiffness": tuned.stiffness, "jitter": tuned.found.jitter}
+        print(json.dumps({"of": "model" if plain == name else "device", **found}))
         return
     print_tuned(tuned)
     out.print(f"written to {escape(str(path))}: detent play WORLD --device {escape(str(path))}")

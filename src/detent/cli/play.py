@@ -140,19 +140,13 @@ def parse_passivity(law: str | None) -> Passivity | None:
 def choose_coupling(name: str | None, device: str | None) -> Coupling | None:
     """A coupling with its default gains, by its name; None is what suits the device."""
     from detent.checks import one_of
-    from detent.coupling import Admittance, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
+    from detent.coupling import IMPEDANCE, Admittance
 
-    known = {
-        "four-channel": FourChannel,
-        "virtual": VirtualCoupler,
-        "unilateral": UnilateralCoupler,
-        "direct": Direct,
-    }
     if device == "display":
         if name is not None:
             raise ParameterError("coupling", name, "left out with --device display")
         return Admittance()
-    return None if name is None else known[one_of("coupling", name, known)]()
+    return None if name is None else IMPEDANCE[one_of("coupling", name, IMPEDANCE)]()
 
 
 def refuse_given(context: typer.Context, names: tuple[str, ...], why: str) -> None:
@@ -165,6 +159,10 @@ def refuse_given(context: typer.Context, names: tuple[str, ...], why: str) -> No
 
 def refuse_unfit(context: typer.Context, world: str, local: bool) -> None:
     """Refuse options that would have no effect."""
+    if context.params["mode"] == "rigid":
+        refuse_given(
+            context, ("stiffness", "damping"), "with --mode rigid: it has no penalty force"
+        )
     if not local:
         refuse_given(context, ("engine", "engine_rate", "constraints"), "without --local")
     if is_mechanism(world):

@@ -42,8 +42,10 @@ class UnilateralCoupler(VirtualCoupler):
 
     The tool is a god object [ZS95]: it has no dynamics, follows the device as far as rigid
     contacts allow, and in free motion the device feels nothing. It needs rigid contact: a
-    session makes ``mode="impulse"``, the default, ``"rigid"``, and refuses ``"penalty"``,
-    friction and whatever else rigid contact does not know.
+    session makes ``mode="impulse"``, the default, ``"rigid"``, and refuses ``"penalty"`` and
+    whatever else rigid contact does not know. With Coulomb friction it stays until the way to the
+    device leaves the cone, and slides along it then: what is felt along the surface is at most
+    μ times what is felt against it [MH05]. It does not turn where the device does not.
 
     Limitations: the tool moves without inertia of its own, so it pushes movable bodies as
     hard as it must to follow the device.

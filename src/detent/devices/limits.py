@@ -25,6 +25,7 @@ class StiffnessLimits:
     stable: float  # oscillate on its own, without a hand [Gil04], [Hulin06]
     passive: float  # give energy to any hand at all [CS97]
     quiet: float  # hum by its encoders: Coulomb friction must eat a step, 2c/D [AO05]
+    undamped: float  # the passive one of a wall without damping, which hurts passivity
 
 
 def stiffness_limits(
@@ -59,9 +60,11 @@ def stiffness_limits(
     if delay_ticks != int(delay_ticks) or delay_ticks < 0:
         raise ParameterError("delay_ticks", delay_ticks, "a whole number from 0 on")
     stable = stable_stiffness(mass, damping, step, int(delay_ticks), virtual_damping)
-    passive = passive_stiffness(damping, step, int(delay_ticks), virtual_damping)
+    passive, undamped = (
+        passive_stiffness(damping, step, int(delay_ticks), wall) for wall in (virtual_damping, 0.0)
+    )
     quiet = 2.0 * coulomb / resolution if resolution > 0.0 else math.inf
-    return StiffnessLimits(stable, passive, quiet)
+    return StiffnessLimits(stable, passive, quiet, undamped)
 
 
 def rule_of_thumb(

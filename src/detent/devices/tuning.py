@@ -18,7 +18,7 @@ from detent.checks import positive
 from detent.devices.adapters import Placed
 from detent.devices.drivers.contract import Tried
 from detent.devices.drivers.driver import Driver
-from detent.devices.facts import Fact, known
+from detent.devices.facts import Fact, assumed, known
 from detent.devices.identify import Identified, Recording, identify, resolution_of, width_for
 from detent.devices.port import CALIBRATED, FLAGS, FORCE_ON, SEQUENCE, STAMP, VALID
 from detent.devices.preset import Preset
@@ -198,7 +198,7 @@ def record_shaken(device: Held, shake: Shake) -> Recording:
 
 
 class Tuned(NamedTuple):
-    """What twenty seconds have told."""
+    """What twenty seconds have told; of a model, its facts stay assumptions."""
 
     found: Identified
     facts: dict[str, Fact]  # for a device file
@@ -208,9 +208,17 @@ class Tuned(NamedTuple):
 
 
 def tune(
-    model: Preset, device: Held, seconds: float, tell: Callable[[str], None] = lambda said: None
+    model: Preset,
+    device: Held,
+    seconds: float,
+    tell: Callable[[str], None] = lambda said: None,
+    fact: Callable[[float, str], Fact] = known,
+    of: str = "",
 ) -> Tuned:
-    """Half of the time guided, half released. *model* is what the device is taken for."""
+    """Half of the time guided, half released. *model* is what the device is taken for.
+
+    *fact* is what is made of a number, *of* is said about it.
+    """
     shake = shake_of(model, 0.5 * positive("seconds", seconds))
     tell(f"move the handle about for {0.5 * seconds:g} s: there is no force")
     guided = record_guided(device, shake.room, 0.5 * seconds)
@@ -220,11 +228,11 @@ def tune(
     names = TURNING if turns else STRAIGHT
     values = [(found.mass, names[0]), (found.damping, names[1]), (found.friction, names[2])]
     facts = {
-        name: known(max(one.value, 0.0), f"detent devices tune, ± {one.within:.2g}")
+        name: fact(max(one.value, 0.0), f"detent devices tune{of}, ± {one.within:.2g}")
         for one, name in [*values, (found.delay, "delay")]
     }
     count = resolution_of(guided) or found.resolution
-    if count is not None:
+    if count is not None and fact is known:  # of a model the sheet knows it better
         facts[names[3]] = known(count, "detent devices tune, the smallest step")
     stiffness, damping = Preset(model.sheet.with_facts(**facts)).gains()
     axis = int(np.nonzero(model.sheet.actuated)[0][0])
@@ -233,10 +241,10 @@ def tune(
 
 
 def tune_model(model: Preset, seconds: float = 20.0) -> Tuned:
-    """A preset: what comes of it should be what it says."""
+    """A preset: what comes of it should be what it says, and is no measurement of a device."""
     if model.takes_motion:
         raise ParameterError("device", model.name, "one that takes a wrench, not a motion")
-    return tune(model, Modelled(model), seconds)
+    return tune(model, Modelled(model), seconds, fact=assumed, of=" of the model, not of a device")
 
 
 def tune_plugged(

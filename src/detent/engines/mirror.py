@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import mujoco
 import numpy as np
 
-from detent.engines.curvature import bend
+from detent.engines.curvature import bend, flat
 from detent.engines.protocol import Target, Task
 from detent.local.constants import GIVES
 from detent.local.records import NEAR
@@ -110,13 +110,13 @@ class Mirror:
             mujoco.mj_collision(model, self.data)
 
     def _look(self) -> tuple[list[tuple[tuple[object, ...], np.ndarray]], list[float]]:
-        """The tool's contacts with others, as MuJoCo has them now, and their separations."""
+        """The tool's contacts, as MuJoCo has them now, and their separations."""
         rows, trees = self._rows, self.task.world.trees
         gather_contacts(self._scene, self._motion, rows, self._p)
         out, apart = [], []
         for r in range(rows.count[0]):
             sides = [int(tree) in trees for tree in rows.tree[r]]
-            if sides[0] != sides[1]:
+            if sides[0] or sides[1]:  # or both: two links of the tool
                 out.append(self._describe(r, 1 if sides[1] else 0))
                 apart.append(float(rows.separation[r]))
         return out, apart
@@ -237,8 +237,11 @@ class Mirror:
         place = rows.point[r] - 0.5 * s * normal
         geoms = int(rows.geom[r, side]), int(rows.geom[r, 1 - side])
         link, other = (int(model.geom_bodyid[geom]) for geom in geoms)
+        base = self.number(other) if rows.tree[r, 1 - side] in self.task.world.trees else 0
         curved = bend(model, self.data, geoms, place, normal)
         velocity, tree, drift, give = self.behind(other, place, normal)
+        if base != 0:  # it moves with the tool
+            curved, velocity, tree, drift = flat(curved), np.zeros(3), -1, 0.0
         given = (getattr(rows, name)[r] for name in PROPERTIES)
         own = (
             np.nan if value == default else value
@@ -246,7 +249,7 @@ class Mirror:
         )
         none = np.zeros(GIVES)
         where = (self.number(link), other, place, normal, geoms, *curved, velocity)
-        return (*where, *own, tree, drift, none, s), give
+        return (*where, *own, tree, base, drift, none, s), give
 
     def _lag(self, last: Target, target: Target, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Errors of position and velocity against a point between two targets."""

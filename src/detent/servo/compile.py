@@ -11,7 +11,8 @@ from detent.kernels.stages import IDLE, is_kept, put_stage
 from detent.kernels.struct import Struct
 from detent.servo import places
 from detent.servo.hand.ring import ring
-from detent.servo.structs import MechanismServo, Servo
+from detent.servo.mechanism_structs import MechanismServo
+from detent.servo.structs import Servo
 from detent.servo.table import TABLES, Stage, always, taken_at
 
 #: stages that take longest to compile, the slowest first; all others come after them

@@ -18,7 +18,8 @@ from detent.kernels.vectors import copy_vector
 from detent.servo.constants import FOLD_BACK, GIVE, IMPLAUSIBLE
 from detent.servo.faults import NO_FAULT, WORLD_NOT_FINITE, WRENCH_NOT_FINITE, WRENCH_TOO_LARGE
 from detent.servo.guarded import Guarded
-from detent.servo.structs import ALTERED, FAULT, LATCHED, Clock, Device, MechanismServo, Servo
+from detent.servo.mechanism_structs import MechanismServo
+from detent.servo.structs import ALTERED, FAULT, LATCHED, Clock, Device, Servo
 from detent.servo.watch import watch
 
 
@@ -101,8 +102,6 @@ def cap_target(de: Device, wrench: np.ndarray, p: np.ndarray) -> bool:
     scale = min(scale, uniform_scale(de.filtered, gd.most))
     for i in range(6):  # and not above the cap by round-off either
         gd.target[i] = min(max(scale * de.filtered[i], -gd.most[i]), gd.most[i])
-        if scale == 1.0:
-            gd.target[i] = de.filtered[i]
     return scale < 1.0
 
 

@@ -14,5 +14,5 @@ COMMAND, PASSIVE, GUARD, RECORD, WRITE, MOVE, TALLY, REPORT = range(11, 19)
 CLOSE, LEAD, WEIGH, RUB, TURN, COLLIDE, PROJECT, STEP = range(19, 27)  # of a world
 SETTLE, ACT, ADVANCE = range(27, 30)  # of a mechanism
 
-TICK = 30  # what the loop calls
-PLACES = 31
+TICK, SHOW = 30, 31  # what the loop calls
+PLACES = 32

@@ -1,4 +1,4 @@
-"""The structs of a tick: all that it reads and writes.
+"""The structs of a world's tick: all that it reads and writes.
 
 Every array is allocated when a session is prepared, sized from the model, so that a tick
 allocates nothing and Numba compiles once for all worlds. docs/structs-and-stages.md says how.
@@ -10,7 +10,6 @@ import numpy as np
 
 from detent.devices.port import Port
 from detent.kernels.inertia import Inertia
-from detent.kernels.mechanics import Mechanics
 from detent.kernels.rank import MappingWork
 from detent.kernels.sliding import FrictionWork
 from detent.kernels.struct import Struct
@@ -54,6 +53,7 @@ class Scene(Struct):
     derivative_place: np.ndarray  # where it has the entries of M
     dry: np.ndarray  # (nv,) [N·m, N] dry friction of joints
     dry_reach: np.ndarray  # (nv,) [rad, m] by which it gives before it slips
+    control: np.ndarray  # (nu,) what actuators are told
     activation: np.ndarray  # (na,) state of actuators, its rate, its range
     activation_rate: np.ndarray
     activation_range: np.ndarray  # (na, 2)
@@ -87,6 +87,8 @@ class Scene(Struct):
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
     geom_properties: np.ndarray  # (ngeom, 4) K, B, e, mu; NaN = the world's
+    corner_start: np.ndarray  # (ngeom + 1,) where those of a box or a mesh begin
+    corners: np.ndarray  # (n, 3) in the frames of their geoms; none without cylinders
     seam_start: np.ndarray  # (ngeom + 1,) into the following: the tree of what touches this geom
     seam_geom: np.ndarray  # a static geom, -1 = a knot with others below it
     seam_skip: np.ndarray  # the next one that is not below it
@@ -234,6 +236,7 @@ class Motion(Struct):
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
+    open: np.ndarray  # (6, 6) the same if loops were cut, where there are any
     link: np.ndarray  # (6, 6) M_hl, inertia of the held link
     inside: np.ndarray  # (2, 6, 6) Λ_h⁻¹ and M_hl within the device's subspace, packed
     mapping: MappingWork
@@ -262,6 +265,7 @@ class Device(Struct):
     axes: np.ndarray  # (6,) the axes inside, first
     dimension: np.ndarray  # (1,) how many
     packed: np.ndarray  # (2, 6, 6) mass and mobility within it
+    matched: np.ndarray  # (1,) 1 = impulses change its velocity by no more than the tool's
     topology: np.ndarray  # (6,) wrench of the topological constraints
     environment: np.ndarray  # (6,) F_env
     felt: np.ndarray  # (6,) F_env as the device is to render it: impulses may ring
@@ -347,55 +351,20 @@ class Servo(Struct):
     clock: Clock
     parameters: np.ndarray  # (1,) PARAMETERS
     parameter_bytes: np.ndarray  # the same memory
-    target: np.ndarray  # (7,) where an impedance hand wants to be
+    target: np.ndarray  # (7 + nu,) where an impedance hand wants to be; controls, NaN = as it is
     target_bytes: np.ndarray
     script: np.ndarray  # (ticks, 6) what a playback hand does [N, N·m]
     poses: np.ndarray  # (nbody, 7) for whoever draws
-    pose_bytes: np.ndarray
+    shown: np.ndarray  # (most,) SHOWN: contacts, and directions that are lost
+    pose_bytes: np.ndarray  # both
     commands: Slot  # parameters, towards the servo
     targets: Slot  # hand targets, towards the servo
     updates: Slot  # of the local model, towards the servo
     states: Slot  # of the proxy, from the servo
     state: np.ndarray  # (1 + nq + 2 nv,) time, qpos, qvel, impulses of contacts so far
     state_bytes: np.ndarray
-    views: Slot  # poses and the newest row, from the servo
+    views: Slot  # poses, what is shown and the newest row, from the servo
     ring: np.ndarray  # (n,) ROW
     ring_bytes: np.ndarray  # (n, bytes)
     written: np.ndarray  # (1,) rows written so far
     stages: np.ndarray  # (PLACES,) addresses, see servo.places
-
-
-class Drawn(Struct):
-    """What the page shows: poses of the bodies of the mechanism's scene."""
-
-    xpos: np.ndarray  # (nbody, 3)
-    xquat: np.ndarray  # (nbody, 4)
-    qpos: np.ndarray  # q and u of the mechanism
-    qvel: np.ndarray
-    body: np.ndarray  # (bodies,) which bodies the mechanism moves
-
-
-class MechanismServo(Struct):
-    """The same for a mechanism; names that mean the same are those of `Servo`."""
-
-    scene: Drawn
-    mechanics: Mechanics
-    port: Port
-    device: Device
-    lead: Lead
-    clock: Clock
-    parameters: np.ndarray
-    parameter_bytes: np.ndarray
-    target: np.ndarray
-    target_bytes: np.ndarray
-    script: np.ndarray
-    poses: np.ndarray
-    pose_bytes: np.ndarray
-    commands: Slot
-    targets: Slot
-    views: Slot
-    ring: np.ndarray  # (n,) MECHANISM_ROW
-    ring_bytes: np.ndarray
-    written: np.ndarray
-    stages: np.ndarray
-    work: np.ndarray  # (4, 6, 6) scratch

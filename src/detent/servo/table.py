@@ -42,17 +42,12 @@ from detent.servo.mechanism import (
     react_mechanism,
     sense_mechanism,
 )
+from detent.servo.mechanism_structs import MechanismServo
 from detent.servo.parameters import GOD_OBJECT, PULLED, RIGID, SCALE
 from detent.servo.passivity import keep_display_passive, keep_passive, tally
 from detent.servo.record import record, record_mechanism
-from detent.servo.structs import (
-    ACTUATORS,
-    FREE_BODY,
-    NEVER_SINGULAR,
-    TURNING,
-    MechanismServo,
-    Servo,
-)
+from detent.servo.shown import show
+from detent.servo.structs import ACTUATORS, FREE_BODY, NEVER_SINGULAR, TURNING, Servo
 from detent.servo.tick import tick, tick_mechanism
 from detent.servo.world.close import close
 from detent.servo.world.move import move
@@ -173,6 +168,7 @@ WORLD = (
     Stage(places.TALLY, tally, Servo, _tallies),
     Stage(places.REPORT, report, Servo, _local),
     Stage(places.TICK, tick, Servo, always),
+    Stage(places.SHOW, show, Servo, always),
 )
 
 MECHANISM = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,6 @@ from detent.local.model import LocalModel
 from detent.local.pace import Pace
 from detent.setup.constants import MOST_RATE
 from detent.world.contact import Contact, check_rigid
-from detent.world.friction import NO_FRICTION
 from detent.world.names import geom_name
 from detent.world.world import PROPERTIES, World
 
@@ -27,7 +27,7 @@ _LISTED = 6  # geoms that a note names
 
 
 def suited(contact: Contact, coupling: Coupling) -> Contact:
-    """The contact with which a coupling works: positions do not ring, god objects do not rub."""
+    """The contact with which a coupling works: positions do not ring, god objects are rigid."""
     if contact.material is not None and not coupling.channels.device_force:
         allowed = f"None with {type(coupling).__name__}, through which no impulse reaches the hand"
         raise ParameterError("material", contact.material, allowed)
@@ -39,11 +39,8 @@ def rigid(contact: Contact) -> Contact:
     if contact.mode == "penalty":
         allowed = "rigid (which impulse, the default, becomes) with UnilateralCoupler"
         raise ParameterError("contact mode", contact.mode, allowed)
-    if contact.rubbing.law != "none" and not contact.rubbing.scene:
-        allowed = "none with UnilateralCoupler, whose tool has no inertia"
-        raise ParameterError("friction law", contact.rubbing.law, allowed)
     check_rigid(contact, "the rigid contact of UnilateralCoupler")
-    return replace(contact, mode="rigid", friction=NO_FRICTION)
+    return replace(contact, mode="rigid")
 
 
 def fitting_device(device: Device | None, coupling: Coupling) -> Device:
@@ -76,6 +73,20 @@ def check_rate(rate: float) -> float:
     return rate
 
 
+def check_room(seconds: float, rate: float, size: int) -> int:
+    """Ticks of a lockstep run, all of whose rows, of *size* bytes, are kept in memory."""
+    ticks = max(1, round(positive("seconds", seconds) * rate))
+    room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if 2 * ticks * size > room:  # parts, and then the whole
+        most = room / (2 * rate * size)
+        allowed = (
+            f"at most {most:.4g} s here: {ticks} rows need {2 * ticks * size / 2**30:.3g} GiB of "
+            f"the machine's {room / 2**30:.3g}; run it in parts, or live with record="
+        )
+        raise ParameterError("seconds", seconds, allowed)
+    return ticks
+
+
 def check_integrator(integrator: str) -> str:
     """How positions move in a tick."""
     return one_of("integrator", integrator, INTEGRATORS)
@@ -102,12 +113,10 @@ def check_local(
     find_engine(engine)
 
 
-def idle_friction(world: World, contact: Contact, coupling: Coupling) -> list[str]:
+def idle_friction(world: World, contact: Contact) -> list[str]:
     """A note, if the scene or its geoms have a friction that nobody asked to leave out."""
     if contact.rubbing.law != "none":
         return []
-    if world.friction.scene and coupling.channels.tool == "god-object":
-        return [f"the scene's friction does not act with {type(coupling).__name__}: use another"]
     geoms = np.nonzero(world.properties[:, PROPERTIES.index("friction")] > 0.0)[0]
     if not len(geoms):
         return []

@@ -8,6 +8,7 @@ from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 COUPLING_STIFFNESS = 0.5 * MOST_STIFFNESS  # [-] K T²/m
 COUPLING_DAMPING = 0.5 * MOST_DAMPING  # [-] B T/m
 HOLD_FREQUENCY = 30.0  # [rad/s] of the spring outside the device's subspace: stiffer than a hand
+FIRM = 1e6  # [-] inertia of a god object over its own where the device does not turn: it stays
 JOINT_LIMIT_FREQUENCY = 100.0  # [rad/s] of the penalty of a joint limit, critically damped
 SAMPLES_PER_PERIOD = 3.0  # of a material's vibration, at least
 LEAST_ROWS = 128  # contacts and joint limits that there is room for, at least

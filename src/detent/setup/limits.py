@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detent.devices.limits import StiffnessLimits, stiffness_limits
+from detent.devices.limits import StiffnessLimits, region, stiffness_limits
 from detent.servo.parameters import NEVER
 from detent.servo.structs import Device
 
@@ -21,13 +21,28 @@ class Asked(NamedTuple):
     stiffness: float  # [N/m, N·m/rad]
     damping: float  # [N·s/m, N·m·s/rad]
     limits: StiffnessLimits
+    own: float  # [N·s/m, N·m·s/rad] damping of the device, as far as somebody knows it
+    region: str  # of [Diolaiti06]
 
     def __str__(self) -> str:
         found = self.limits
         quiet = "" if math.isinf(found.quiet) else f", quiet on its encoders to {found.quiet:.4g}"
+        cycles = "; it may cycle on its encoders" if self.region == "cycles" else ""
         return (
             f"{self.stiffness:.4g} {self.unit} with {self.damping:.4g} of damping are asked for; "
-            f"stable to {found.stable:.4g}, passive to {found.passive:.4g}{quiet}"
+            f"stable to {found.stable:.4g}, {self.passive}{quiet}{cycles}"
+        )
+
+    @property
+    def passive(self) -> str:
+        """Up to where no hand gets energy, and why it may be nowhere."""
+        if self.limits.passive > 0.0:
+            return f"passive to {self.limits.passive:.4g}"
+        if self.own == 0.0:
+            return "passive nowhere, since nobody has measured what the device itself damps"
+        return (
+            f"with more damping than the device's own {self.own:.3g} passive for every hand "
+            f"nowhere, without it to {self.limits.undamped:.4g}"
         )
 
 
@@ -50,8 +65,16 @@ def asked_of_device(device: Device, p: np.ndarray) -> list[Asked]:
         own = float(observed.damping[block]), float(observed.friction[block])
         resolution = period * math.sqrt(observed.floor[0] / mass) if block == 0 else 0.0
         limits = stiffness_limits(mass, *own, resolution, period, delay, damping)
-        out.append(Asked(unit, stiffness, damping, limits))
+        where = region(stiffness, own[0] + damping, own[1], resolution, period)
+        out.append(Asked(unit, stiffness, damping, limits, own[0], where))
     return out
+
+
+def felt_limits(device: Device, p: np.ndarray) -> list[str]:
+    """A line for each kind of stiffness; none for a display, which is told how to move."""
+    if device.observed.dual[0] != 0:
+        return []
+    return [str(one) for one in asked_of_device(device, p)]
 
 
 def felt_gains(p: np.ndarray, part: slice) -> tuple[float, float]:
@@ -70,7 +93,7 @@ def beyond_passive(device: Device, p: np.ndarray, law: str) -> list[str]:
     acts = law != "observe"
     does = "the controller damps what comes out of it" if acts else "it is only observed"
     return [
-        f"not every hand is safe from energy here: {asked}; {does}"
+        f"not passive for every hand by itself: {asked}; {does}"
         for asked in asked_of_device(device, p)
         if asked.stiffness > asked.limits.passive
     ]

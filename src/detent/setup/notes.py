@@ -12,9 +12,10 @@ import mujoco
 from detent.local.records import ACTIVE
 from detent.servo.constants import MOST_TURN
 from detent.servo.guarded import REASONS
+from detent.servo.mechanism_structs import MechanismServo
 from detent.servo.observed import ACTED, LOW
 from detent.servo.parameters import OBSERVED
-from detent.servo.structs import MechanismServo, Servo
+from detent.servo.structs import Servo
 from detent.setup.bounds import unbounded_from
 from detent.setup.sinking import sunk
 from detent.world.names import geom_name, joint_name

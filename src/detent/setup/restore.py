@@ -11,8 +11,8 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from detent import coupling as couplings
 from detent import devices
+from detent.coupling import COUPLINGS
 from detent.devices.preset import LightDisplay, Preset
 from detent.errors import DetentError, ParameterError, TraceError, UnknownNameError
 from detent.local.model import LocalModel
@@ -28,13 +28,7 @@ from detent.world.world import World
 #: what a part of a session can be, by the name of its class
 CLASSES: dict[str, dict[str, type]] = {
     "contact": {"Contact": Contact},
-    "coupling": {
-        kind.__name__: kind
-        for kind in (
-            *(couplings.FourChannel, couplings.VirtualCoupler, couplings.UnilateralCoupler),
-            *(couplings.Direct, couplings.Admittance),
-        )
-    },
+    "coupling": {kind.__name__: kind for kind in COUPLINGS.values()},
     "device": {
         kind.__name__: kind
         for kind in (

@@ -6,6 +6,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 
 from detent.coupling import Coupling, FourChannel
 from detent.engines.host import Host
@@ -22,6 +23,7 @@ from detent.servo.columns import ROW
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
 from detent.servo.parameters import PARAMETERS
+from detent.servo.shown import MOST_SHOWN, drawn_block
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
 from detent.servo.world.overlap import fill_slack
@@ -32,7 +34,7 @@ from detent.setup.asked import Asked
 from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
-from detent.setup.coupling import fill_closures, fill_coupling, fill_hold
+from detent.setup.coupling import fill_closures, fill_coupling, fill_hold, weigh_by_springs
 from detent.setup.device import (
     fill_device,
     fill_limits,
@@ -85,8 +87,11 @@ class WorldSubject:
         return tool_at_start(self.world, self.world.model, data)
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
-        """All columns."""
-        return rows.copy()
+        """All columns, but those of objects near a local model where there is none."""
+        if self.cut is not None:
+            return rows.copy()
+        names = [name for name in rows.dtype.names or () if not name.startswith("near_")]
+        return repack_fields(rows[names])
 
     def describe(self) -> dict[str, Any]:
         """Nothing that the world itself does not say."""
@@ -129,55 +134,42 @@ class WorldSubject:
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
+        if asked.outside == "hold" and asked.coupling.channels.tool == "god-object":
+            weigh_by_springs(model, world.held, p, device.mask, start.mask)
         rows.yields[0] = p["fade"][0] < 1.0  # what strikes in the first moments is cut short
         step, drives = 1.0 / rate, named_actuators(model, data)
         adapter = place_device(asked.device, device, start, asked.coupling, step, notes, drives)
         notes += watch_world(asked, device, adapter, p, model, data, world)
         lead = lead_for(asked, device, start.mobility, step, notes)
-        target = adapter.port.state.true_pose.copy()
+        target = np.append(adapter.port.state.true_pose, np.full(model.nu, np.nan))
         aim(target, hand)
         updates, states = self._slots(model, host)
         may = may_sleep(model, world.trees) & asked.sleep
-        poses, kept = np.zeros((model.nbody, 7)), np.zeros(ring, ROW)
+        (poses, shown, drawn), kept = drawn_block(model.nbody, MOST_SHOWN), np.zeros(ring, ROW)
         state, past = np.zeros(1 + model.nq + 2 * model.nv), history_ticks(self._local, rate)
         servo = Servo(
             scene=make_scene(world, model, data, never_singular(world, start, device.mask)),
-            motion=motion,
-            rows=rows,
-            work=work,
-            closures=closures,
+            motion=motion, rows=rows, work=work, closures=closures,
             sleep=make_sleep(model, data, may, rate, capacity),
             local=make_local(self._local is not None, capacity, model.nv, updates.buffers, past),
-            port=adapter.port,
-            device=device,
-            lead=lead,
-            clock=clock,
-            parameters=p,
-            parameter_bytes=p.view(np.uint8),
-            target=target,
-            target_bytes=target.view(np.uint8),
+            port=adapter.port, device=device, lead=lead, clock=clock,
+            parameters=p, parameter_bytes=p.view(np.uint8),
+            target=target, target_bytes=target.view(np.uint8),
             script=hand.sampled(rate) if isinstance(hand, Playback) else np.zeros((0, 6)),
-            poses=poses,
-            pose_bytes=poses.reshape(-1).view(np.uint8),
-            commands=make_slot(p.nbytes),
-            targets=make_slot(target.nbytes),
-            updates=updates,
-            states=states,
-            state=state,
-            state_bytes=state.view(np.uint8),
-            views=make_slot(poses.nbytes + ROW.itemsize),
-            ring=kept,
-            ring_bytes=kept.view(np.uint8).reshape(ring, -1),
-            written=np.zeros(1, np.int64),
-            stages=empty_table(places.PLACES),
-        )
+            poses=poses, shown=shown, pose_bytes=drawn,
+            commands=make_slot(p.nbytes), targets=make_slot(target.nbytes),
+            updates=updates, states=states, state=state, state_bytes=state.view(np.uint8),
+            views=make_slot(drawn.nbytes + ROW.itemsize),
+            ring=kept, ring_bytes=kept.view(np.uint8).reshape(ring, -1),
+            written=np.zeros(1, np.int64), stages=empty_table(places.PLACES),
+        )  # fmt: skip
         notes += fill_slack(model, data, servo.scene, rows)
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand, asked.passivity)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 
     def _remarks(self, asked: Asked) -> list[str]:
         """Notes of what the world makes of what was asked for."""
-        friction = idle_friction(self.world, asked.contact, asked.coupling)
+        friction = idle_friction(self.world, asked.contact)
         weighty = heavy_tool(self.world, asked.device)
         thin = thin_walls(self.world, asked.contact, asked.device)
         return held_by(self.world) + friction + weighty + thin

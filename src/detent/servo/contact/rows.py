@@ -16,6 +16,7 @@ from detent.servo.contact.columns import clear_row, column_shift, columns, same_
 from detent.servo.contact.free_body import write_free_row
 from detent.servo.contact.joint_limits import joint_limit_rows
 from detent.servo.contact.pairs import copy_pair, describe_pair
+from detent.servo.contact.rods import meet_rod
 from detent.servo.contact.seams import is_seam
 from detent.servo.parameters import RIGID
 from detent.servo.structs import Motion, Rows, Scene
@@ -80,11 +81,13 @@ def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
     Its pair of geoms is known (`describe_pair`).
     """
     contact, normal, point, tree = sc.contact, rows.normal, rows.point, rows.tree
-    frame, place = contact["frame"][c], contact["pos"][c]
-    n, p = (frame[0], frame[1], frame[2]), (place[0], place[1], place[2])
-    normal[r, 0], normal[r, 1], normal[r, 2] = n
-    point[r, 0], point[r, 1], point[r, 2] = p
+    for k in range(3):
+        normal[r, k], point[r, k] = contact["frame"][c, k], contact["pos"][c, k]
     rows.separation[r] = contact["dist"][c]
+    if sc.corners.shape[0] > 0:
+        meet_rod(sc, rows, c, r)
+    n = (normal[r, 0], normal[r, 1], normal[r, 2])
+    p = (point[r, 0], point[r, 1], point[r, 2])
     if tree[r, 0] >= 0 and tree[r, 1] >= 0:
         clear_row(rows.jac, r, columns(rows, r))
         add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])

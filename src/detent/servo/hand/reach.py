@@ -111,10 +111,44 @@ def map_to_hand(sc: Scene, mo: Motion, de: Device, torque: np.ndarray, out: np.n
 
 
 @kernel
+def quadratic(A: np.ndarray, x: np.ndarray) -> float:
+    """xᵀ A x of six numbers."""
+    total = 0.0
+    for i in range(6):
+        for k in range(6):
+            total += x[i] * A[i, k] * x[k]
+    return total
+
+
+@kernel
+def match_impulse(sc: Scene, mo: Motion, de: Device) -> None:
+    r"""Of an impulse P at the hand, a lighter device is told what changes it as the tool changes.
+
+    .. math:: a = \min\!\left(1, \frac{P^T \Lambda_h^{-1} P}{P^T M_d^{-1} P}\right)
+
+    The default device of a linkage is as light as the held link where it moves most easily. Where
+    that is much heavier, the whole impulse would throw the device back, and the coupling would
+    follow with kilonewtons. Uniform, so that it stays passive (errata E8).
+    """
+    clear_vector(mo.scratch)
+    for j in range(sc.tool_first, sc.tool_end):
+        if sc.in_tool[sc.dof_tree[j]] != 0:
+            mo.scratch[j] = mo.impulsive[j]
+    map_to_hand(sc, mo, de, mo.scratch, mo.part)
+    most = quadratic(de.mobility, mo.part)
+    if most > 0.0:
+        share = min(quadratic(mo.mobility, mo.part) / most, 1.0)
+        for i in range(6):
+            de.environment[i] -= (1.0 - share) * mo.part[i]
+
+
+@kernel
 def reach(s: Servo) -> None:
     """Stage: the environment's wrench at the hand."""
     external_torques(s.scene, s.motion)
     if s.scene.features[JOINT_DAMPING] != 0:
         ease_damping(s.scene, s.motion, s.parameters["step"][0])
     map_to_hand(s.scene, s.motion, s.device, s.motion.external, s.device.environment)
+    if s.device.matched[0] != 0 and s.rows.struck[0] > 0 and s.parameters["material"][0] == 0:
+        match_impulse(s.scene, s.motion, s.device)
     copy_vector(s.device.environment, s.device.felt)

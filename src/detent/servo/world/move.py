@@ -13,7 +13,8 @@ from detent.kernels.loops import closed_acceleration
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector
 from detent.servo import places
-from detent.servo.constants import GIMBAL_SWEEPS, MOST_TURN
+from detent.servo.constants import GIMBAL_SWEEPS, GOD_TURN, MOST_TURN
+from detent.servo.contact.identity import keeps_memory, remember
 from detent.servo.faults import NO_FAULT
 from detent.servo.hand.follow import follow_device
 from detent.servo.parameters import GOD_OBJECT, PULLED
@@ -111,7 +112,8 @@ def move(s: Servo) -> None:
     if sc.gimbal_dof.shape[0] > 0:
         slow_gimbals(sc, mo, step)
     if p["tool"][0] != PULLED:
-        follow_device(sc, mo, s.port.state, de, step)
+        held = p["tool"][0] == GOD_OBJECT and s.rows.constrained[0] != 0
+        follow_device(sc, mo, s.port.state, de, step, GOD_TURN if held else math.inf)
     if p["tool"][0] == GOD_OBJECT:
         hold_back(s)
     projected = p["closure_projected"][0] != 0 and mo.inertia.closed[0] > 0
@@ -149,10 +151,17 @@ def find_path(s: Servo, step: float) -> None:
 
 @kernel
 def hold_back(s: Servo) -> None:
-    """A god object follows the device as far as rigid contacts allow (M14, M16)."""
+    """A god object follows the device as far as rigid contacts allow (M14, M16).
+
+    With friction it stays where it is, until the way to the device is outside of the cone
+    [MH05]. What slides is told by how it moved, not by where it is to go.
+    """
     copy_vector(s.scene.qvel, s.motion.after)
+    copy_vector(s.motion.scratch, s.scene.qvel)
     call_stage(s.stages[places.PROJECT], s)
     copy_vector(s.motion.after, s.scene.qvel)
+    if keeps_memory(s.parameters, s.rows):
+        remember(s.rows, math.inf)
     s.rows.constrained[0] = 0
     for h in range(s.rows.hits[0]):
         r = s.rows.hit_row[h]

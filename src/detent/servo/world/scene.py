@@ -11,6 +11,7 @@ import numpy as np
 from detent.kernels.keep import keep_alive
 from detent.servo.constants import FEW_PAIRS, RIGID_GAP, STICK_HINGE, STICK_SLIDE
 from detent.servo.structs import FREE_BODY, Scene
+from detent.servo.world.corners import corners_beside_rods
 from detent.servo.world.spans import load_places, tree_spans
 from detent.servo.world.spinning import spinning_bodies
 from detent.servo.world.start import ToolStart, spans
@@ -148,6 +149,7 @@ def _forces(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
         derivative_place=model.mapD2M,
         dry=dry_joints(model),
         dry_reach=np.where(slides(model), STICK_SLIDE, STICK_HINGE),
+        control=data.ctrl,
         activation=data.act,
         activation_rate=data.act_dot,
         activation_range=activation_ranges(model),
@@ -175,6 +177,7 @@ def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str
     count, contacts = contact_views(data)
     bounds, upright = static_bounds(model, data)
     seams = static_neighbours(model, data, bounds)
+    corner_start, corners = corners_beside_rods(model)
     return dict(
         ncon=count,
         contact=contacts,
@@ -184,6 +187,8 @@ def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str
         geom_xpos=data.geom_xpos,
         geom_xmat=data.geom_xmat,
         geom_properties=world.properties,
+        corner_start=corner_start,
+        corners=corners,
         seam_start=seams.start,
         seam_geom=seams.geom,
         seam_skip=seams.skip,
