@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import mujoco
 import numpy as np
@@ -20,6 +21,7 @@ _NONE = 1e-5  # [-] below that it is held for sure
 _TURN, _WAY = np.pi, 0.5  # [rad, m] for joints without a range
 _BALL = int(mujoco.mjtJoint.mjJNT_BALL)
 _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
+_KNOWN: WeakKeyDictionary[World, tuple[bytes, bool]] = WeakKeyDictionary()
 
 
 def with_joint_gains(coupling: Coupling, world: World) -> Coupling:
@@ -27,9 +29,22 @@ def with_joint_gains(coupling: Coupling, world: World) -> Coupling:
     topology = coupling.topology
     if topology is None or topology.gains is not None:
         return coupling
-    k, b = STIFF if steady(world) else SOFT
+    k, b = STIFF if known_steady(world) else SOFT
     tied: Any = coupling  # a dataclass, as every coupling is
     return cast(Coupling, replace(tied, topology=replace(topology, stiffness=k, damping=b)))
+
+
+def known_steady(world: World) -> bool:
+    """`steady`, found once for a world as long as it stays as it is."""
+    model = world.model
+    parts = [model.jnt_range, model.jnt_limited, model.jnt_axis, model.jnt_pos, model.body_pos]
+    parts += [model.body_quat, model.body_mass, model.body_inertia, model.eq_active0]
+    parts += [world.qpos, world.point]
+    now = str(world.held).encode() + b"".join(part.tobytes() for part in parts)
+    known = _KNOWN.get(world)
+    if known is None or known[0] != now:
+        known = _KNOWN[world] = now, steady(world)
+    return known[1]
 
 
 def steady(world: World) -> bool:

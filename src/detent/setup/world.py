@@ -115,7 +115,7 @@ class WorldSubject:
         width = servo.rows.jac.shape[1]
         servo.rows.hit_row[:16] = range(16)
         servo.rows.span[:16] = [servo.scene.tree_span[servo.scene.tool_tree], (0, 0)]
-        servo.rows.hit_jac[:16] = rng.standard_normal((16, width))
+        servo.rows.hit_jac[:16] = servo.rows.white[:16] = rng.standard_normal((16, width))
         servo.rows.hit_tangent[:16] = rng.standard_normal((16, 2, width))
         servo.rows.hit_friction[:16] = servo.parameters["friction_static"]
         servo.rows.hit_restitution[:16] = 0.5

@@ -176,12 +176,15 @@ def whiten_hits(s: Servo, hits: int) -> int:
               \tfrac12 \|\dot q'\|_A^2 \le \tfrac12 \|\dot q\|_D^2
     """
     sc, mo, rows, work = s.scene, s.motion, s.rows, s.work.restitution.impact
-    n = pack_spans(rows, 0, hits)
+    n, undamped = pack_spans(rows, 0, hits), sc.features[JOINT_DAMPING] == 0
     packed, packs = rows.packed, rows.packs[0]
-    for h in range(hits):
-        pack_row(rows, rows.hit_row[h], rows.hit_jac[h], n, work.N[h])
-    whiten_spans(mo.damped, packed, packs, hits, work.N)
-    if sc.features[JOINT_DAMPING] == 0:
+    known = undamped and mo.damped.closed[0] == 0 and s.parameters["self_collision"][0] == 0
+    for h in range(hits):  # without damping or loops the rows were whitened as they came
+        r = rows.hit_row[h]
+        pack_row(rows, r, rows.white[r] if known else rows.hit_jac[h], n, work.N[h])
+    if not known:
+        whiten_spans(mo.damped, packed, packs, hits, work.N)
+    if undamped:
         take_spans(packed, packs, mo.velocity, work.u0)
         whiten_velocity_spans(mo.damped, packed, packs, work.u0)
         return n
