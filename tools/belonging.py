@@ -176,6 +176,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
     "servo/contact/brake.py": tests("servo/test_brake"),
     "servo/contact/columns.py": (*BALLS, *ROWS, *BODIES),
+    "servo/contact/free_body.py": tests("servo/test_free_body"),
     "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
     "servo/contact/identity.py": (*tests("world/test_detection"), *RUBBING),
