@@ -232,6 +232,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/record.py": (*LOCAL, *MECHANICS, *STATES, *HAND),
     "servo/shown.py": (
         *tests("servo/test_shown_rows"),
+        *tests("servo/test_local_rows", "a_constraint_that_is_near_is_shown_and_pushes_nobody"),
         *tests("servo/test_shown", "what_joints_forbid_is_shown_at_the_hand"),
     ),
     "servo/tick.py": (*HAND, *MECHANICS, *LOCAL),
