@@ -177,11 +177,13 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/contact/brake.py": tests("servo/test_brake"),
     "servo/contact/columns.py": (*BALLS, *ROWS, *BODIES),
     "servo/contact/feel.py": tests("shapes/test_felt_world"),
+    "servo/contact/free_body.py": tests("servo/test_free_body"),
     "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
     "servo/contact/identity.py": (*tests("world/test_detection"), *RUBBING),
     "servo/contact/impulses.py": (*BALLS, *HITS),
     "servo/contact/joint_limits.py": (*tests("servo/test_limit_rows"), *LIMITS),
+    "servo/contact/pairs.py": (*tests("servo/test_free_body"), *BALLS, *ROWS),
     "servo/contact/plastic.py": tests("servo/test_limited_walls"),
     "servo/contact/press.py": (*tests("servo/test_press"), *BALLS, *HAND),
     "servo/contact/react.py": (*BALLS, *MEMORY),
@@ -231,6 +233,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/record.py": (*LOCAL, *MECHANICS, *STATES, *HAND),
     "servo/shown.py": (
         *tests("servo/test_shown_rows"),
+        *tests("servo/test_local_rows", "a_constraint_that_is_near_is_shown_and_pushes_nobody"),
         *tests("servo/test_shown", "what_joints_forbid_is_shown_at_the_hand"),
     ),
     "servo/tick.py": (*HAND, *MECHANICS, *LOCAL),
@@ -253,7 +256,7 @@ EXPLAINED = {
         "Equivalent: any negative number says that `respond` has yet to find the gains.",
     "servo/guard.py: gd, scale = de.guard, 1.0: 1.0 -> 2.0":
         "Equivalent: `uniform_scale`, which is 1 at most, has the last word.",
-    "servo/guard.py: if not has_limits(p) and de.guard.engaged[0] * ramp >= 1.0: 1.0 -> 2.0":
+    "servo/guard.py: if not has_limits(p) and de.guard.engaged[0] * ramp >= 1.0:: 1.0 -> 2.0":
         "Equivalent: the longer way leads to the same wrench once the ramp is over.",
     "servo/watch.py: worst = 0.0: 0.0 -> 1.0":
         "Equivalent: it is compared with a whole number of at least 1.",

@@ -16,6 +16,7 @@ from detent.servo.local.report import note_heat
 from detent.servo.local.sense import strike_late
 from detent.servo.local.separation import true_separation
 from detent.servo.parameters import IMPULSE, PENALTY
+from detent.servo.shown import NEAR
 from detent.servo.structs import COLLIDING, RESTING, Servo
 from lab import advance, run_stage, start
 
@@ -156,3 +157,18 @@ def test_a_row_of_a_trace_tells_how_the_local_model_does() -> None:
     plain.servo.local.number[0] = 3
     row = advance(plain, 1)[0]
     assert row["local"] == 0 and row["trust"] == 1.0
+
+
+def test_a_constraint_that_is_near_is_shown_and_pushes_nobody() -> None:
+    s = servo()
+    new = planes(s, 2)
+    new["place"][1, 1] -= 0.01
+    new["separation"][1] += 0.01
+    merged(s, new, 1)
+    run_stage(s, places.SENSE)
+    run_stage(s, places.SHOW)
+    near = s.shown[s.shown["kind"] == NEAR]
+    assert len(near) == 1
+    assert near["force"][0] == near["friction"][0] == 0.0 and not near["rub"].any()
+    assert near["separation"][0] == pytest.approx(0.009)
+    np.testing.assert_array_equal(near["normal"][0], (0.0, 1.0, 0.0))
