@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
@@ -65,3 +66,18 @@ class Lost(MuJoCoEngine):
         if self.frames > 20:
             raise EngineError("the world diverged")
         super().advance(target, seconds)
+
+
+class Pondering(MuJoCoEngine):
+    """Takes long to say what is near, beside its work."""
+
+    seconds = 0.4
+    pool = ThreadPoolExecutor(32)
+
+    def near(self) -> Future[np.ndarray]:
+        return self.pool.submit(ponder, super().near(), self.seconds)
+
+
+def ponder(near: np.ndarray, seconds: float) -> np.ndarray:
+    time.sleep(seconds)
+    return near

@@ -15,9 +15,10 @@ from detent.engines.frame import Frames, find_pushes
 from detent.engines.mirror import substeps
 from detent.engines.protocol import Push, Task
 from detent.errors import EngineError, SceneError
-from detent.hands import Constant, Sinusoid
+from detent.hands import Constant, Guided, Sinusoid
 from detent.local.proxy import cut_to_tool
 from detent.local.records import HEALTH, NEAR, PUSH, update_views
+from detent.setup.prepared import advance
 from lab import PLANAR, scene
 
 ENGINES = ["mujoco", "bullet"]
@@ -216,6 +217,39 @@ def test_constant_pushes_of_the_hand_reach_a_pushed_object() -> None:
     session = Session(world, Contact(4000.0, 30.0), TABLE_4_1, rate=1000.0, local=LocalModel())
     trace = session.run(2.0, Constant((0.4, 0.0)))
     assert trace["device_position"][-1, 0] > 0.05  # the block was not in the way
+
+
+SLOW = '"slide" damping="10"'
+HONEY = PLANAR.replace('"slide"', SLOW).replace('"hinge"', '"hinge" damping=".002"')
+
+
+def push_off_centre(engine: str) -> np.ndarray:
+    """Where a block in honey is that was pushed for 70 mm beside its middle: x, y and turn."""
+    world = World.from_string(
+        scene(
+            f'<body name="peg">{PLANAR}<geom type="box" size=".02 .02 .01" friction="0"/></body>'
+            f'<body name="block" pos=".045 .006 0">{HONEY}'
+            '<geom type="box" size=".02 .02 .01" friction="0"/></body>'
+        ),
+        tool="peg",
+    )
+    hand = Guided(400.0, 10.0, 1.0, 0.02, path=[(0.0, 0, 0, 0), (2.0, 0.07, 0, 0)])
+    session = Session(world, Contact(4000.0, 30.0), TABLE_4_1, rate=1000.0, engine=engine,
+                      local=LocalModel(constraints="inertial"))  # fmt: skip
+    ready = session.prepare(hand, 1000.0, 2500)
+    played = session.play_engine(ready)
+    advance(ready, hand, 0, 2500, played)
+    return played._frames.engine.data.qpos[3:6].copy()
+
+
+def test_both_engines_push_a_block_as_far() -> None:
+    """Beside its middle, with inertial constraints: within 3 % of the way, and 0.01 rad."""
+    pytest.importorskip("pybullet")
+    mujoco_block, bullet_block = (push_off_centre(engine) for engine in ENGINES)
+    assert mujoco_block[0] > 0.06
+    apart = np.abs(mujoco_block - bullet_block)
+    assert np.linalg.norm(apart[:2]) < 0.03 * mujoco_block[0]
+    assert apart[2] < 0.01
 
 
 @pytest.mark.parametrize("engine", ENGINES)
