@@ -10,16 +10,24 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENES := .venv-scenes
 BOUNDS := tests/servo/test_every_stage.py
+# What is never imported need not be compiled; what is, Python compiles then.
+PIP    := --quiet --disable-pip-version-check --no-compile
 PYTEST := $(BIN)/python -m pytest
 # A file's tests share what they compute, so a worker takes whole files, in the order of conftest.py.
 PARALLEL := $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder
+# Files with tests that must have the machine to themselves: to collect all others takes seconds.
+ALONE = $(shell grep -rl --include=*.py "mark\.alone" tests)
+SUB := $(MAKE) --no-print-directory
+# $(1) beside $(2), which take one core each; what fails has the last word.
+beside = @log=$$(mktemp); $(SUB) $(1) >$$log 2>&1 & $(SUB) $(2); second=$$?; wait $$!; first=$$?; \
+	if [ $$first -ne 0 ] || [ $$second -eq 0 ]; then cat $$log; fi; rm $$log; exit $$((first | second))
 # ARGS may leave one of several runs without tests, which pytest calls 5.
 OR_NONE = $(if $(ARGS),|| [ $$? -eq 5 ])
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run test quick test-long test-clock test-rest test-scenes check bench reproduce clean
-.PHONY: system-packages scenes compiled bounds mutants
+.PHONY: installed checked system-packages scenes compiled bounds mutants hashes
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,19 +36,25 @@ help: ## show this list
 run: $(STAMP) ## start the workbench in the browser (detent play)
 	$(BIN)/detent play $(ARGS)
 
-test: check system-packages scenes test-clock bounds test-rest ## all checks, then all tests
+test: system-packages installed checked test-clock test-rest ## all checks, then all tests
 
 quick: $(STAMP) compiled ## tests without browser, wall clock and what is long
 	$(PARALLEL) -m "not live and not browser and not slow and not long" $(ARGS)
 
 test-long: export DETENT_LONG = 1
-test-long: check system-packages scenes compiled bounds ## all tests, with the full counts of sweeps
-	$(PYTEST) -m alone $(ARGS) $(OR_NONE)
+test-long: system-packages installed checked compiled ## all tests, with the full counts of sweeps
+	$(PYTEST) -m alone $(ALONE) $(ARGS) $(OR_NONE)
 	$(PARALLEL) -m "not alone" $(ARGS) $(OR_NONE)
+
+installed:
+	$(call beside,scenes,$(STAMP))
+
+checked: $(STAMP)
+	$(call beside,check,bounds)
 
 # What is about the clock itself has the machine to itself.
 test-clock: $(STAMP) compiled
-	$(PYTEST) -m "alone and not long" $(ARGS) $(OR_NONE)
+	$(PYTEST) -m "alone and not long" $(ALONE) $(ARGS) $(OR_NONE)
 
 # The last run of `make test`, because its closing line counts most of the tests.
 test-rest: $(STAMP) compiled
@@ -53,6 +67,9 @@ bounds: $(STAMP) ## a few ticks of every stage, with each index checked
 
 mutants: $(STAMP) ## break the compiled sources in many places, and see whether tests notice
 	$(BIN)/python tools/mutants.py $(ARGS)
+
+hashes: $(STAMP) ## state hashes of one run per world and experiment, each run twice
+	@$(BIN)/python tools/hashes.py $(ARGS)
 
 test-scenes: $(STAMP) $(SCENES)/.installed ## scenes and robots of six packages, held and pushed, as a table
 	$(BIN)/python tests/wild.py $(SCENES)/lib/python*/site-packages
@@ -69,6 +86,13 @@ bench: $(STAMP) ## side-by-side ratios (detent bench)
 reproduce: $(STAMP) ## every claim of the documents: report and figures in OUT
 	$(BIN)/detent reproduce --out $(OUT) $(ARGS)
 
+docs: $(VENV)/.docs ## the documentation as a site in OUT/docs, tutorials run; nothing is fetched to read it
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs $(OUT)/docs
+	@echo "the site is $(OUT)/docs/index.html"
+
+pictures: $(STAMP) ## every picture of the documentation, in docs/pictures
+	$(BIN)/python tools/pictures.py $(ARGS)
+
 clean: ## remove the environment, caches and results
 	rm -rf $(VENV) $(SCENES) results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -84,13 +108,17 @@ scenes: # never fails: tests that lack the scenes skip themselves
 
 $(SCENES)/.installed: requirements-scenes.lock
 	$(PYTHON) -m venv $(SCENES)
-	$(SCENES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-scenes.lock
+	$(SCENES)/bin/python -m pip install $(PIP) --no-deps -r requirements-scenes.lock
+	@touch $@
+
+$(VENV)/.docs: $(STAMP) requirements-docs.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-docs.lock
 	@touch $@
 
 # The build backend is pinned in the lock too, hence no isolated build.
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Detent needs Python 3.11 or newer: say which one with PYTHON=, as in make PYTHON=python3.12 run")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install $(PIP) -r requirements.lock
+	$(BIN)/python -m pip install $(PIP) --no-deps --no-build-isolation -e .
 	@touch $@

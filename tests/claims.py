@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from detent.experiments.protocol import Claim, Result
@@ -13,7 +14,14 @@ def failed(claims: list[Claim]) -> set[str]:
 
 
 def check_figure(result: Result, folder: Path) -> None:
-    """The figure is drawn, and not empty."""
+    """The figure is drawn, and not empty: lettered panels, each with a statement and units."""
     assert result.figure is not None
-    result.figure(folder / "figure.png")
+    drawn = result.figure(folder / "figure.png")
     assert (folder / "figure.png").stat().st_size > 20_000
+    panels = [ax for ax in drawn.axes if ax.get_subplotspec() is not None]
+    letters = [text.get_text() for ax in panels for text in ax.texts if text.get_gid() == "letter"]
+    if len(panels) > 1:
+        assert sorted(letters) == list("abcdefghijklmnop"[: len(panels)])
+        assert [ax for ax in panels if len(ax.get_title(loc="left")) < 8] == []
+    assert [ax for ax in panels if re.match(r"\(?Fig", ax.get_title(loc="left"))] == []
+    assert [ax for ax in panels if not ax.get_ylabel() and ax.get_yticks().size] == []

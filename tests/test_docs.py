@@ -26,7 +26,9 @@ def blocks(page: Path) -> list[str]:
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/guide.md", "docs/quickstart.md", "docs/robot-learning.md"]
+)
 def test_the_code_of_a_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,3 +97,64 @@ def test_the_table_of_the_tick_has_its_steps_in_order_and_their_files() -> None:
         for name in re.findall(r"`([\w/]+\.py)`", where):
             room = (ROOT / "src/detent" / name).parent if "/" in name else room
             assert (room / Path(name).name).is_file(), name
+
+
+# --- the site
+
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PICTURES = ROOT / "docs" / "pictures"
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    monkeypatch.chdir(page.parent)  # as notebooks are
+    cells = re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(cells) >= 2
+    exec(compile("\n".join(cells), page.name, "exec"), {})
+
+
+def test_every_page_is_in_the_contents() -> None:
+    docs = ROOT / "docs"
+    contents = set(re.findall(r"^([\w/-]+)$", (docs / "index.md").read_text(), re.MULTILINE))
+    pages = {str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")}
+    decisions = {page for page in pages if page.startswith("decisions/0")}
+    assert pages - decisions - contents == {"index"}
+    assert contents - pages == set()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))],
+    ids=lambda page: page.stem,
+)
+def test_links_and_pictures_of_a_page_are_there(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    linked = LINK.findall(text)
+    assert [link for link in linked if not (page.parent / link).exists()] == []
+
+
+def test_pictures_are_those_that_are_made_and_small() -> None:
+    import pictures
+
+    made = {*pictures.FILMS, *(f"{name}.png" for name in pictures.FIGURES)}
+    kept = {path.name: path.stat().st_size for path in PICTURES.iterdir()}
+    assert set(kept) == made
+    assert max(kept.values()) <= pictures.MOST and sum(kept.values()) < 8_000_000
+
+
+def test_the_report_has_a_line_on_every_experiment() -> None:
+    from detent.experiments import EXPERIMENTS
+
+    page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    assert [name for name in EXPERIMENTS if f"(`{name}`)" not in page] == []
+
+
+def test_nothing_of_the_site_is_fetched() -> None:
+    settings = runpy.run_path(str(ROOT / "docs" / "conf.py"))
+    assert "sphinx-mathjax-offline" in settings["extensions"]
+    assert settings["html_theme"] == "furo"

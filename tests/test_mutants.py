@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,18 @@ from mutants import MOST, PACKAGE, SEEDS, chosen_mutants, files, sampled
 from mutations import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parents[1]
-MUTANTS = chosen_mutants(SEEDS)
+
+
+@cache
+def fixed_list() -> tuple[Mutant, ...]:
+    """Not at import: every worker collects every test."""
+    return tuple(chosen_mutants(SEEDS))
 
 
 def test_the_list_is_fixed_and_long_enough() -> None:
-    assert MUTANTS == chosen_mutants(SEEDS) != chosen_mutants([3, 4])
-    assert len(MUTANTS) >= 80 and len(set(MUTANTS)) == len(MUTANTS)
+    mutants = fixed_list()
+    assert mutants == tuple(chosen_mutants(SEEDS)) != tuple(chosen_mutants([3, 4]))
+    assert len(mutants) >= 80 and len(set(mutants)) == len(mutants)
 
 
 def test_every_file_with_kernels_is_in_it_or_left_out_for_a_reason() -> None:
@@ -28,15 +36,16 @@ def test_every_file_with_kernels_is_in_it_or_left_out_for_a_reason() -> None:
     assert all((PACKAGE / file).is_file() and reason for file, reason in LEFT_OUT.items())
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
-def test_a_mutant_is_another_program(mutant: Mutant) -> None:
-    source = (PACKAGE / mutant.file).read_bytes()
-    before, after = (ast.dump(ast.parse(text)) for text in (source, mutant.applied(source)))
-    assert before != after
+def test_a_mutant_is_another_program() -> None:
+    for file, mutants in groupby(fixed_list(), lambda mutant: mutant.file):
+        source = (PACKAGE / file).read_bytes()
+        before = ast.dump(ast.parse(source))
+        for mutant in mutants:
+            assert ast.dump(ast.parse(mutant.applied(source))) != before, mutant
 
 
 def test_the_tests_that_belong_are_there() -> None:
-    for file in {mutant.file for mutant in MUTANTS}:
+    for file in {mutant.file for mutant in fixed_list()}:
         for test in belonging_to(file):
             path, _, name = test.partition("::")
             assert not name or f"\ndef {name}(" in (ROOT / path).read_text("utf-8"), test

@@ -21,6 +21,8 @@ REQUIRED = [
     *("docs/references.md", "docs/dependencies.md", "docs/decisions/README.md"),
 ]
 
+FILE_LINES, FUNCTION_LINES = 400, 60  # at most, of the sources
+
 PIN = re.compile(r'[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+( ; python_version < "3\.\d+")?')
 CITED = re.compile(r"\[([A-Z][A-Za-z-]*\d{2}[a-z]?)\]")
 
@@ -60,6 +62,42 @@ def requirements() -> set[str]:
     extras = project["optional-dependencies"].values()
     wanted = project["dependencies"] + [one for extra in extras for one in extra]
     return {canonical(requirement) for requirement in wanted} - {"detent"}
+
+
+def functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    assert all(one.end_lineno for one in found)
+    return found
+
+
+def too_long(name: str, text: str) -> list[str]:
+    """What does not fit: a file of more than one subject, a function of more than a screen."""
+    found = [name] if len(text.splitlines()) > FILE_LINES else []
+    for one in functions(ast.parse(text)):
+        if (one.end_lineno or 0) - one.lineno + 1 > FUNCTION_LINES:
+            found.append(f"{name}: {one.name}")
+    return found
+
+
+def test_files_and_functions_are_small() -> None:
+    sources = [
+        name for name in repository_files() if re.match(r"(src|tools|examples)/.*\.py$", name)
+    ]
+    assert len(sources) > 200
+    found = [one for name in sources for one in too_long(name, read(name))]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_what_is_too_long_would_be_found() -> None:
+    body = "\n".join(["    x = 1"] * 60)
+    assert too_long("a.py", f"def f():\n{body}") == ["a.py: f"]
+    assert too_long("a.py", "x = 1\n" * 401) == ["a.py"]
+    assert too_long("a.py", f"class A:\n    async def f(self):\n{body.replace(' x', '     x')}")
+    assert not too_long("a.py", f"def f():\n{body[10:]}\n" * 6)
+
+
+def test_the_top_of_the_package_is_small() -> None:
+    assert len(list((ROOT / "src" / "detent").glob("*.py"))) < 10
 
 
 def test_no_file_names_a_path_of_one_machine() -> None:

@@ -11,9 +11,10 @@ from browser import open_page, wait_for
 from test_workbench import Playing
 
 from detent import Session, Trace, World
+from detent.app.grip import grip
 from detent.app.lead import Lead
 from detent.app.stage import set_stage
-from detent.app.workbench import grip, play
+from detent.app.workbench import play
 from detent.cli.play import choose_device, mechanism_session
 from detent.coupling import Admittance
 from detent.devices import AdmittanceDisplay, Inertial

@@ -34,13 +34,14 @@ from websockets.sync.client import ClientConnection, connect
 
 from detent import Session, World
 from detent.app.door import first_part
+from detent.app.grip import grip
 from detent.app.pull import REACH
 from detent.app.sayings import MOST_BYTES
 from detent.app.server import PageServer
 from detent.app.stage import Stage, set_stage
 from detent.app.status import StatusLine
 from detent.app.visitors import LOOKING_ON, YOURS
-from detent.app.workbench import Workbench, grip, run
+from detent.app.workbench import Workbench, run
 from detent.servo.loop.live import Live
 
 pytestmark = pytest.mark.live

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from claims import check_figure
 from detent.devices import AdmittanceDisplay
 from detent.experiments import find
 from detent.experiments.rolling_disk import measured, parking, parking_hand, session
@@ -25,9 +26,7 @@ def test_every_claim_holds(name: str, tmp_path: Path) -> None:
     result = find(name)()
     failed = [f"{c.id}: {c.measured:.4g}, {c.required}" for c in result.claims if not c.passed]
     assert not failed, failed
-    assert result.figure is not None
-    result.figure(tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 20_000
+    check_figure(result, tmp_path)
 
 
 @pytest.mark.parametrize(("roll", "steer"), [(0.03, 0.1), (0.05, 0.25), (-0.04, 0.2)])

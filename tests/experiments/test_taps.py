@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from claims import check_figure
 from detent.experiments import find, taps
 from detent.experiments.protocol import Metrics, Result
 
@@ -42,9 +43,7 @@ def test_claims_fail_on_wrong_numbers(result: Result, spoiled: Metrics, expected
 
 
 def test_the_figure_is_drawn(result: Result, tmp_path: Path) -> None:
-    assert result.figure is not None
-    result.figure(tmp_path / "figure.png")
-    assert (tmp_path / "figure.png").stat().st_size > 20_000
+    check_figure(result, tmp_path)
 
 
 def test_linear_prediction_finds_a_ring() -> None:

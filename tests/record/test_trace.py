@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -100,7 +101,7 @@ import sys, detent
 from detent.hands import Constant
 session = detent.Session(detent.World.builtin("corner"), rate=1000)
 print("ready", flush=True)
-session.run(1e5, Constant(force=(0.32, -0.4)), record=sys.argv[1])
+session.run(2e3, Constant(force=(0.32, -0.4)), record=sys.argv[1])
 """
 
 
@@ -222,3 +223,47 @@ def test_the_head_of_a_live_trace_has_the_live_rate(tmp_path: Path) -> None:
     back = Trace.load(tmp_path / "l.arrow")
     assert np.diff(back["time"])[0] == pytest.approx(1 / 2000)
     assert back.meta["rate"] == 2000
+
+
+# --- files that are no traces
+
+
+def _stream(path: Path, columns: dict[str, list[object]], head: bytes | None) -> Path:
+    import pyarrow as pa
+
+    table = pa.table(columns).replace_schema_metadata({b"detent": head} if head else None)
+    with pa.ipc.new_stream(str(path), table.schema) as writer:
+        writer.write_table(table)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda p: p.write_bytes(b""), "it is empty"),
+        (lambda p: p.write_bytes(bytes(range(256)) * 9), "no Arrow stream, or was cut off"),
+        (lambda p: p.write_text('{"a": 1}'), "no Arrow stream, or was cut off"),
+        (lambda p: _stream(p, {"x": [1]}, None), "an Arrow stream of something else"),
+        (lambda p: _stream(p, {"time": [1.0]}, b"{"), "a head that cannot be read"),
+        (lambda p: _stream(p, {"time": [1.0]}, b"[1]"), "with other columns"),
+        (lambda p: _stream(p, {"time": [1.0], "s": ["a"]}, b"{}"), "with other columns"),
+        (lambda p: _stream(p, {"x": [1.0]}, b"{}"), "with other columns"),
+    ],
+)
+def test_what_is_no_trace_gets_a_sentence(
+    tmp_path: Path, made: Callable[[Path], object], said: str
+) -> None:
+    made(tmp_path / "x.arrow")
+    with pytest.raises(TraceError, match=said) as raised:
+        Trace.load(tmp_path / "x.arrow")
+    words = str(raised.value)
+    assert words.startswith("x.arrow is not a trace of Detent: ")
+    assert not any(alien in words for alien in ("IPC", "metadata bytes", "b'", "char 0"))
+
+
+def test_a_trace_that_says_nothing_of_itself_cannot_run_again(tmp_path: Path) -> None:
+    trace = Trace.load(_stream(tmp_path / "x.arrow", {"time": [0.0]}, b"{}"))
+    with pytest.raises(TraceError, match="does not say its rate"):
+        trace.told("rate")
+    with pytest.raises(TraceError, match="does not say its world"):
+        Session.of_trace(trace, [])

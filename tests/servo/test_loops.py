@@ -792,3 +792,26 @@ def test_bad_numbers_for_baumgarte_are_refused(field: str, value: float, bad: ob
     given = value if bad is None else bad
     with pytest.raises(ParameterError, match=f"Baumgarte {field}"):
         Baumgarte(**{field: given})  # type: ignore[arg-type]
+
+
+LOCKED = """<body name="base"><joint name="turn" type="hinge" axis="0 0 1" damping="1"/>
+  <geom type="capsule" fromto="0 0 0 0 0 .1" size=".03" mass="5"/>
+  <geom type="box" size=".02 .03 .02" pos=".02 0 .05" mass=".3"/>
+  <body name="upper" pos="0 0 .1"><joint name="lift" type="hinge" axis="0 1 0" damping="1"/>
+    <geom type="capsule" fromto="0 0 0 {lean} 0 .4" size=".03" mass="4"/>
+    <body pos="{lean} 0 .4"><joint name="bend" type="hinge" axis="0 1 0" damping="1"/>
+      <geom type="capsule" fromto="0 0 0 .4 0 0" size=".03" mass="3"/>
+      <body name="tip" pos=".4 0 0"><joint name="roll" type="hinge" axis="1 .02 0" damping=".5"/>
+        <geom size=".04" mass="1"/></body></body></body></body>"""
+WELD = '<equality><connect body1="tip" anchor="0 .002 0"/></equality>'
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.01])
+def test_a_link_that_loops_all_but_lock_asks_for_no_meganewtons(lean: float) -> None:
+    """Its rank went from 0 to 1 at a mobility of 1e-12, and a few N·m became 8 MN at the hand."""
+    world = World.from_string(
+        scene(LOCKED.format(lean=lean), 'gravity="0 0 -9.81"', more=WELD), tool="base"
+    )
+    trace = Session(world).run(1.0, Constant((20.0, 5.0, 0.0)))
+    assert np.abs(trace["raw_wrench"][:, :3]).max() < 500.0
+    assert np.abs(trace["tool_twist"][:, :3]).max() < 3.0

@@ -9,8 +9,10 @@ from typing import Any
 
 import viser
 
-from detent.app.wanted import COUPLINGS, Wanted, coupling_name, device_names, name_of
+from detent.app.wanted import Wanted, coupling_name, device_names, name_of
+from detent.coupling import IMPEDANCE
 from detent.servo.loop.live import Live
+from detent.servo.watching import LAWS as KEPT
 from detent.session import Session
 from detent.world.contact import MODES, Contact
 from detent.world.friction import LAWS, NO_FRICTION, Friction
@@ -70,14 +72,14 @@ class Controls:
         if session.local is None and not self._live.real:  # nobody else's time goes on meanwhile
             self._pause = gui.add_checkbox("Pause", False, hint="Space")
             self._pause.on_update(self._paused)
-            gui.add_button("Step", hint="One tick, while it stands still (S)").on_click(self._step)
+            gui.add_button("Step", hint="One tick, while it stands still (N)").on_click(self._step)
             self._speed = gui.add_dropdown(
                 "Speed", tuple(SPEEDS), hint="Slow motion: every tick is as long as ever."
             )
             self._speed.on_update(self._paced)
             pause = gui.add_command("Pause or go on", hotkey="space")
             pause.on_trigger(self._toggle)
-            gui.add_command("One tick", hotkey="S").on_trigger(self._step)
+            gui.add_command("One tick", hotkey="N").on_trigger(self._step)
         reset = gui.add_button("Start over", hint="The world as it began; settings stay (R)")
         reset.on_click(self._reset)
         gui.add_command("Start over", hotkey="R").on_trigger(self._reset)
@@ -128,12 +130,15 @@ class Controls:
                    lambda one: self._ask(contact={"wall": Wall(one)}),
                    "The force of a resting contact.")  # fmt: skip
         tie = coupling_name(session.coupling)
-        ties = [*COUPLINGS] if tie in COUPLINGS else [tie, *COUPLINGS]
+        ties = [*IMPEDANCE] if tie in IMPEDANCE else [tie, *IMPEDANCE]
         self._list(gui, "Coupling", ties, tie, lambda one: self._ask(coupling=one),
                    "What ties tool and device.")  # fmt: skip
         if not self._live.real:
             self._list(gui, "Device", device_names(session.device), name_of(session.device),
                        lambda one: self._ask(device=one), "A model of it.")  # fmt: skip
+        self._list(gui, "Passivity", KEPT, self._live.settings.passivity.law,
+                   lambda one: self._ask(passivity=one),
+                   "Who watches energy W [J] that nobody put in; docs/passivity.md.")  # fmt: skip
         engines, now = ("in the tick", "an engine"), int(session.local is not None)
         self._list(gui, "World runs", engines, engines[now],
                    lambda one: self._ask(local=one == engines[1]),

@@ -29,13 +29,16 @@ CONTACT_SLIDERS = (
     ("Damping [N·s/m]", "damping", 0.0, 200.0, 1.0),
     ("Restitution", "restitution", 0.0, 1.0, 0.01),
 )
+CONTACT_HINTS = {
+    "stiffness": "k [N/m]: force of a resting contact per depth.",
+    "damping": "b [N·s/m]: force of a resting contact per speed of approach.",
+    "restitution": "e [-]: how much of the speed a collision gives back.",
+}
 HAND, NOW, PLOTS, CONTACT = 10.0, 20.0, 30.0, 60.0  # the order of the folders
 NO_MATERIAL = "none"  # an impulse within one tick
 SOFTEST, STIFFEST = 0.1, 5.0  # of the grip, relative to its start
-_TITLE = "<img src='data:,' onerror=\"document.title='Detent'\" hidden>"  # viser sets its own
-_RED = "color:#c00000;font-weight:600"
+_RED = "color:#e03131;font-weight:600"  # on a light page and on a dark one
 _SMALL = "font-size:0.82em;line-height:1.35"
-_HINT = "Drag the tool, or the handle’s square, arrows and arcs."
 
 
 class Panel:
@@ -61,7 +64,6 @@ class Panel:
         self.wanted_link: str | None = None  # chosen by somebody, instead of the held one
         self._noted = ""  # what the notes say
         gui = self._gui = server.gui
-        gui.add_html(_TITLE)
         self._hand_folder = gui.add_folder("Hand", order=HAND)
         with self._hand_folder:
             self._scripted = self._add_hand(gui)
@@ -71,8 +73,7 @@ class Panel:
         with gui.add_folder("Now", order=NOW):
             self._table = gui.add_html("")
             self._notes = gui.add_html("")
-        with gui.add_folder("Plots", order=PLOTS):
-            self._charts = Charts(server, readings)
+        self._charts = Charts(server, readings, gui.add_folder("Plots", order=PLOTS))
 
     @property
     def _contact(self) -> Contact:
@@ -93,13 +94,22 @@ class Panel:
             return
         held = world.body_name(world.held)
         with self._hand_folder:
-            choice = self._gui.add_dropdown("Held link", links, initial_value=held)
+            choice = self._gui.add_dropdown(
+                "Held link",
+                links,
+                initial_value=held,
+                hint="The link of the tool that the hand holds.",
+            )
 
         async def chosen(event: viser.GuiEvent[viser.GuiDropdownHandle[str]]) -> None:
             if event.target.value != held:
                 self.wanted_link = event.target.value
 
         choice.on_update(chosen)
+
+    def darken(self, dark: bool) -> None:
+        """Colours for a dark page, or for a light one."""
+        self._charts.draw(dark)
 
     def refresh(self) -> None:
         """Show the newest numbers."""
@@ -117,8 +127,9 @@ class Panel:
         self._charts.refresh()
 
     def _add_hand(self, gui: viser.GuiApi) -> viser.GuiCheckboxHandle:
-        gui.add_html(f"<p style='margin:0 0.75em 0.4em;{_SMALL}'>{_HINT}</p>")
-        scripted = gui.add_checkbox("Scripted motion", True, hint="Until you drag.")
+        scripted = gui.add_checkbox(
+            "Scripted motion", True, hint="A script leads the hand until you drag the tool."
+        )
         scripted.on_update(self._scripted_changed)
         start = self._grip.stiffness
         grip = gui.add_slider(
@@ -127,7 +138,7 @@ class Panel:
             round(STIFFEST * start),
             1,
             round(self.firmness * start),
-            hint="How stiffly the hand goes where it is led.",
+            hint="k_h [N/m]: how stiffly the hand goes where it is led.",
         )
         grip.on_update(self._grip_changed)
         return scripted
@@ -149,7 +160,14 @@ class Panel:
         self, gui: viser.GuiApi, label: str, field: str, bounds: tuple[float, float], step: float
     ) -> None:
         value = float(getattr(self._contact, field))
-        slider = gui.add_slider(label, min(bounds[0], value), max(bounds[1], value), step, value)
+        slider = gui.add_slider(
+            label,
+            min(bounds[0], value),
+            max(bounds[1], value),
+            step,
+            value,
+            hint=CONTACT_HINTS[field],
+        )
 
         async def changed(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
             self._change_contact({field: float(event.target.value)})

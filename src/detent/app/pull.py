@@ -13,6 +13,7 @@ from detent.app.stage import Stage
 FREQUENCIES = np.array([0.13, 0.19, 0.08])  # [Hz] of x, y, z: slow, and never the same twice
 TURN_FREQUENCY, TURN = 0.05, 0.2  # [Hz], [rad] about z
 OPEN_WAY = 0.25  # of the world's size, where no wall is in the way
+MOST_WAY, LEAST_WAY = 4.0, 0.05  # in reaches of the held link, in sizes of the world
 ASIDE = 0.12  # of the world's size: the ways beside the hand point count too, not a hole's
 REACH = 1.0  # of the world's size, from its centre: the pointer leads no farther
 STAY = 0.85  # of the device's reach: a hand that overshoots stays within it
@@ -54,7 +55,8 @@ def _way(stage: Stage, direction: np.ndarray) -> float:
     aside = [ASIDE * stage.size * sign * axis for axis in sideways for sign in (-1.0, 1.0)]
     here = stage.start.position
     ways = [stage.free_way(here + offset, direction) for offset in (np.zeros(3), *aside)]
-    return min(ways) if min(ways) < stage.size else OPEN_WAY * stage.size
+    most = max(MOST_WAY * stage.link_reach, LEAST_WAY * stage.size)
+    return min(*ways, most) if min(ways) < stage.size else min(OPEN_WAY * stage.size, most)
 
 
 class Pull:
@@ -73,6 +75,7 @@ class Pull:
         self._reach = STAY * stage.reach
         self._script = script or write_script(stage)
         self._wanted: np.ndarray | None = None  # by the pointer
+        self.still = False  # the script waits: somebody reaches for the tool
         self.pose = self._start.copy()  # (7,) where the hand is led
 
     @property
@@ -102,7 +105,7 @@ class Pull:
 
     def give_back(self) -> None:
         """The script leads again."""
-        self._wanted = None
+        self._wanted, self.still = None, False
 
     def _within_reach(self, position: np.ndarray) -> np.ndarray:
         """The nearest point [m] at which a hand that holds the device can be."""
@@ -113,6 +116,8 @@ class Pull:
     def advance(self, time: float, step: float) -> np.ndarray:
         """Follow who leads for a step [s]; returns the new target (7,)."""
         pointer = self._wanted
+        if pointer is None and self.still:
+            return self.pose
         wanted, lag = (
             (self._script.pose(time), SCRIPT_LAG) if pointer is None else (pointer, POINTER_LAG)
         )

@@ -54,6 +54,7 @@ class Readings:
         self.bounded = 0  # ticks in which the step bounded a contact's gains
         self.felt = 0.0  # [N] largest force on the hand since the start, but for collisions
         self.impulse = 0.0  # [N·s] largest of a collision since the start
+        self.fresh = 0.0  # [N·s] largest of those since the last refresh
         self.travel = 0.0  # [m] of the hand point since the start
         none = np.zeros(3)
         parts = np.zeros((3, 3))
@@ -76,6 +77,7 @@ class Readings:
     def refresh(self, since: float) -> None:
         """Take the rows of the last *since* seconds and a little more."""
         rows = self._live.recent(since + MOMENT)
+        self.fresh = 0.0
         if not len(rows):
             return
         newest = rows[rows["time"] > rows["time"][-1] - MOMENT]
@@ -96,7 +98,8 @@ class Readings:
         self.travel += float(length(np.diff(rows["tool_position"], axis=0)).sum())
         values = charted(rows, 1.0 / self._live.rate)
         self.felt = max(self.felt, float(values[0].max()))
-        self.impulse = max(self.impulse, float(values[3].max()))
+        self.fresh = float(values[3].max())
+        self.impulse = max(self.impulse, self.fresh)
         number = np.floor(rows["time"] / BIN).astype(int)
         count = self._bins.shape[1]
         fresh = np.arange(max(self._newest + 1, number[-1] - count + 1), number[-1] + 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -14,11 +16,22 @@ from detent.world.world import World
 
 PLANAR_VIEW, SPATIAL_VIEW = np.radians([20.0, 35.0])  # fields of view
 PAGE_SIZE = 2.0  # the world's largest side on the page: viser is made for worlds of that size
-VAST = 25.0  # times what moves: planes that are larger are not all shown
+ROOM = 4.0  # times what moves, on each side: walls are framed as far as that
+VAST, FLOOR = 6.0, 0.35  # times what moves: of planes as large as that so much is framed
+OUT = 1.2  # reaches of the held link by which things are drawn before it, towards the eye
+MOST_OUT = 0.5  # of the way to the eye
 LIFT = 0.02  # of the world's size, above its walls
 MARGIN = 1.1  # around the world
+LEVEL = 0.99  # cosine of how far a floor may tilt
 _AZIMUTHS = np.radians([-125.0, -55.0, 55.0, 125.0])
 _ELEVATION = np.radians(32.0)
+
+
+class OnTop(NamedTuple):
+    """Points of the page moved towards the eye, and how much smaller things are drawn there."""
+
+    points: np.ndarray  # (n, 3)
+    scales: np.ndarray  # (n,)
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,49 @@ class Stage:
             if (mesh := geom_mesh(model, geom, 0.0)) is not None
         ]
         return min(sizes, default=np.inf)
+
+    @cached_property
+    def floor(self) -> float | None:
+        """[m] the height of the highest level plane below the hand point; None if there is none."""
+        model, data = self.world.model, self.data
+        plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+        static = model.body_weldid[model.geom_bodyid] == 0
+        heights = [
+            float(data.geom_xpos[geom, 2])
+            for geom in np.nonzero(plane & static)[0]
+            if data.geom_xmat[geom, 8] > LEVEL and data.geom_xpos[geom, 2] < self.start.position[2]
+        ]
+        return None if self.planar or not heights else max(heights)
+
+    def body_reach(self, body: int) -> float:
+        """[m] from a body's origin to what is farthest on it."""
+        corners = _corners(self.world.model, self.data, self.world.model.geom_bodyid == body)
+        return float(np.linalg.norm(corners - self.data.xpos[body], axis=1).max(initial=0.0))
+
+    @cached_property
+    def link_reach(self) -> float:
+        """[m] from the hand point to what is farthest on the held link; 0 if nothing is drawn."""
+        corners = _corners(self.world.model, self.data, self._of_held)
+        return float(np.linalg.norm(corners - self.start.position, axis=1).max(initial=0.0))
+
+    @property
+    def _of_held(self) -> np.ndarray:
+        bodies: np.ndarray = self.world.model.geom_bodyid == self.world.held
+        return bodies
+
+    def on_top(self, points: np.ndarray, eye: np.ndarray | None) -> OnTop:
+        """Points of the page (n, 3) as seen from an eye, but before the held link.
+
+        They lie on the same line of sight and are drawn smaller, so that they look the same and
+        are not hidden; in a plane they are lifted above the walls.
+        """
+        points = np.atleast_2d(np.asarray(points, float))
+        if self.planar:
+            return OnTop(self.lifted(points), np.ones(len(points)))
+        sight = (self.to_page(self.camera()) if eye is None else eye) - points
+        far = np.maximum(np.linalg.norm(sight, axis=1), 1e-9)
+        part = np.minimum(OUT * self.scale * self.link_reach / far, MOST_OUT)
+        return OnTop(points + part[:, None] * sight, 1.0 - part)
 
     @property
     def scale(self) -> float:
@@ -94,6 +150,10 @@ class Stage:
 
     def camera(self) -> np.ndarray:
         """Where to look at the centre from [m]: down on a plane, or where the tool is seen."""
+        return self._eye
+
+    @cached_property
+    def _eye(self) -> np.ndarray:
         half = np.tan(0.5 * self.field_of_view)
         if self.planar:
             return self.centre + MARGIN * 0.5 * self.size / half * np.array([0.0, 0.0, 1.0])
@@ -149,7 +209,10 @@ def set_stage(session: Session) -> Stage:
 
 
 def _bounds(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-    """The corners of what is drawn; of planes that are vast or have no end only what is near."""
+    """The corners of what is framed: all that moves, and what is near it of what does not.
+
+    Of walls that is much, of planes little: a robot on a wide floor shall be seen.
+    """
     plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
     moving = model.body_treeid[model.geom_bodyid] >= 0
     solid = _corners(model, data, ~plane)
@@ -157,18 +220,22 @@ def _bounds(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.
         return model.stat.center - model.stat.extent, model.stat.center + model.stat.extent
     near = _corners(model, data, ~plane & moving)
     near = near if len(near) else solid
+    low, high = near.min(axis=0), near.max(axis=0)
     across = np.ptp(near, axis=0).max()
-    floor = _corners(model, data, plane)
-    if len(floor) and np.ptp(floor, axis=0).max() > VAST * across:
-        floor = np.clip(floor, near.min(axis=0) - across, near.max(axis=0) + across)
-    points = np.concatenate([solid, floor])
-    return points.min(axis=0), points.max(axis=0)
+    walls = np.clip(solid, low - ROOM * across, high + ROOM * across)
+    points = [near, walls]
+    for geom in np.nonzero(plane)[0]:
+        one = _corners(model, data, np.arange(model.ngeom) == geom)
+        reach = FLOOR if len(one) and np.ptp(one, axis=0).max() > VAST * across else ROOM
+        points.append(np.clip(one, low - reach * across, high + reach * across))
+    framed = np.concatenate(points)
+    return framed.min(axis=0), framed.max(axis=0)
 
 
 def _corners(model: mujoco.MjModel, data: mujoco.MjData, chosen: np.ndarray) -> np.ndarray:
     """(n, 3) Vertices of the chosen geoms that are drawn and have an end."""
     corners = [np.zeros((0, 3))]
-    for body in range(model.nbody):
+    for body in np.unique(model.geom_bodyid[chosen]):
         for geom in drawn_geoms(model, body):
             if chosen[geom] and not is_endless(model, geom):
                 mesh = geom_mesh(model, geom, 0.0)

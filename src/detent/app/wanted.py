@@ -9,20 +9,15 @@ from typing import Any
 import numpy as np
 
 from detent import devices
-from detent.coupling import Coupling, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.coupling import IMPEDANCE, Coupling
 from detent.devices.protocol import Device
 from detent.local.model import LocalModel
 from detent.servo.loop.live import Live
+from detent.servo.watching import Passivity
 from detent.session import Session
 from detent.world.contact import Contact
 from detent.world.world import World
 
-COUPLINGS: dict[str, type[Coupling]] = {
-    "four-channel": FourChannel,
-    "virtual": VirtualCoupler,
-    "unilateral": UnilateralCoupler,
-    "direct": Direct,
-}
 IDEAL, DESKTOP = "ideal", "desktop"
 
 
@@ -37,6 +32,7 @@ class Wanted:
     coupling: str | None = None
     device: str | None = None
     local: bool | None = None
+    passivity: str | None = None
     record: bool | None = None
 
     def words(self) -> str:
@@ -50,6 +46,7 @@ class Wanted:
         said += [f"the device is {self.device}"] if self.device else []
         if self.local is not None:
             said.append("an engine simulates the world" if self.local else "no engine is needed")
+        said += [f"passivity is {self.passivity}"] if self.passivity else []
         if self.record is not None:
             said.append("recording" if self.record else "the recording ends")
         return ", ".join(said)
@@ -80,11 +77,15 @@ def renewed(session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> 
     world = session.subject.holding(link, *live.configuration()).world
     if wanted.reset:
         world = world.placed(start)
+    elif len(world.ctrl) == len(live.controls):
+        world.ctrl = live.controls
+    if wanted.passivity is not None:
+        passivity = Passivity(wanted.passivity)
     tie: Coupling | None = coupling
     if wanted.device is not None:
         tie = None  # what suits it
     if wanted.coupling is not None:
-        tie = COUPLINGS[wanted.coupling]()
+        tie = IMPEDANCE[wanted.coupling]()
     return Session(
         world, contact, tie, device, force_path, session.outside, session.rate,
         session.integrator, session.frozen, session.baumgarte, local, session.engine,
@@ -117,5 +118,5 @@ def name_of(device: Device) -> str:
 
 def coupling_name(coupling: Coupling) -> str:
     """As in the list."""
-    names = {kind: name for name, kind in COUPLINGS.items()}
+    names = {kind: name for name, kind in IMPEDANCE.items()}
     return names.get(type(coupling), type(coupling).__name__)

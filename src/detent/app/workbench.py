@@ -10,8 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from detent.app.actuators import Actuators
 from detent.app.arrows import ForceArrows
+from detent.app.contacts import Contacts
 from detent.app.controls import Controls
+from detent.app.grip import grip
 from detent.app.handle import Handle
 from detent.app.lead import Lead
 from detent.app.panel import Panel, firmer
@@ -23,26 +26,20 @@ from detent.app.stage import Stage, set_stage
 from detent.app.status import StatusLine, first_line
 from detent.app.stopper import Stopper
 from detent.app.tracks import Tracks
+from detent.app.view import View
 from detent.app.wanted import Wanted, renewed
 from detent.checks import positive
-from detent.coupling.gains import block_inertia
 from detent.errors import DetentError
-from detent.hands import Impedance
 from detent.servo.loop.live import Live
 from detent.servo.loop.status import Status
-from detent.servo.world.start import inertia_from, inverse_within
 from detent.session import Session
-from detent.setup.bounds import bound
-from detent.setup.constants import COUPLING_DAMPING, COUPLING_STIFFNESS
 from detent.setup.progress import reporting
 
 FRAME = 1.0 / 60.0  # [s]
 PANEL_EVERY = 0.1  # [s]
 BRAND = (0, 114, 178)
 PANEL_WIDTH = 340  # [px]
-GRIP_FREQUENCY, GRIP_RATIO = 10.0, 0.8  # [rad/s], [-] of tool and device in the hand
 _PREPARING = "<p data-name='preparing' style='margin:0.5em 0.75em'>Preparing the world …</p>"
-MOST_GRIP = 1000.0, 20.0  # [N/m, N·m/rad]: no hand is stiffer
 
 
 class Workbench:
@@ -61,33 +58,39 @@ class Workbench:
         firmness: float = 1.0,
         recording: bool = False,
         notice: str = "",
+        dark: bool = False,
     ) -> None:
         self._live, self._server = live, server
         mechanism, touchable = session.subject.mechanism, session.subject.touchable
         led = mechanism is not None and mechanism.lead is not None
         self.pull = Pull(stage, Lead(mechanism) if led and mechanism is not None else None)
         self.readings = Readings(live, stage.tool_size)
-        self._picture = Picture(server, stage)
+        self._picture = Picture(server, stage, engine=live.engine is not None)
         self._arrows = ForceArrows(server, stage)
+        self._contacts = Contacts(server, stage)
         self._handle = Handle(server, stage, self._picture.tool_meshes, self.pull.take)
         self._tracks = Tracks(server, stage) if mechanism is not None else None
         hand = grip(session, stage, live.rate)
         limits = session.limits(live.rate)
         self._panel = Panel(server, live, hand, firmness, self.pull, self.readings, notice, limits)
         self._controls = Controls(server.gui, session, live, recording)
+        self._view = View(server, stage, self.pull, dark)
+        Actuators(server.gui, session, live)
         if touchable:
             self._panel.offer_links(session.world)
-        dress(server, session.world.name)
+        self._world = session.world
+        dress(server, self._world.name)
         self._watched = False  # whether a page is open
         self._holder = server.visitors.holder  # which page has the tool
         self._panel_due = 0.0
         self._session, self._grabs = session, True  # a button that grabs: until it is let go
         self._grabbed: str | None = None  # the link that it asks for
+        self.drawn = 0  # pictures that pages were told of
 
     @property
     def lead(self) -> Leading:
         """How the hand is led."""
-        return Leading(self.pull.scripted, self._panel.firmness)
+        return Leading(self.pull.scripted, self._panel.firmness, self._view.dark)
 
     @property
     def wanted(self) -> Wanted | None:
@@ -115,23 +118,39 @@ class Workbench:
         target = self.pull.advance(now, step)
         self._live.pull(target[:3].tolist(), target[3:].tolist())
         self.readings.refresh(step)
+        flash = self._view.strike(self.readings.fresh)
+        if self._view.dark != self._view.darkened:
+            self._darken(self._view.dark)
         if watched:
-            self._draw(target)
+            self._draw(target, flash, now)
         if watched and now >= self._panel_due:
             self._panel_due = now + PANEL_EVERY
             self._panel.refresh()
 
-    def _draw(self, target: np.ndarray) -> None:
+    def _draw(self, target: np.ndarray, flash: float, now: float) -> None:
         poses, row = self._live.view()
         if not poses[0, 3]:  # no unit quaternion: the servo has shown nothing yet
             return
+        self.drawn += 1
+        eye = self._view.eye
         with self._server.atomic():
             self._picture.update(poses, row)
             self._picture.warn(self.readings.deep)
-            self._arrows.update(row["tool_position"], self.readings.arrows)
+            self._arrows.update(row["tool_position"], self.readings.arrows, eye)
+            self._contacts.update(row["tool_position"], self._live.shown(), flash, eye)
             self._handle.update(target, row["tool_position"])
             if self._tracks is not None:
                 self._tracks.update(row["track"])
+            if self._live.engine is not None:
+                self._picture.show_engine(self._live.engine.poses()[self._world.held])
+        self._view.follow(row["tool_position"], now)
+
+    def _darken(self, dark: bool) -> None:
+        self._view.darkened = dark
+        self._picture.darken(dark)
+        self._arrows.darken(dark)
+        self._panel.darken(dark)
+        dress(self._server, self._world.name, dark)
 
 
 def play(
@@ -180,10 +199,11 @@ def play(
 
 
 class Leading(NamedTuple):
-    """How the hand is led; it stays so when a session follows another."""
+    """How the hand is led and the page looks; it stays so when a session follows another."""
 
     scripted: bool = True  # by the script
     firmness: float = 1.0  # how stiff the grip is, relative to its default
+    dark: bool = False  # the page
 
 
 class Show:
@@ -240,8 +260,9 @@ class Show:
         with session.live(self._rate, hand, self._realtime, self._record) as live:
             self._begun = True
             bench = Workbench(
-                session, live, stage, self._server, self._lead.firmness, recording, self._notice
-            )
+                session, live, stage, self._server, self._lead.firmness, recording, self._notice,
+                self._lead.dark,
+            )  # fmt: skip
             self._notice = ""
             if not self._lead.scripted:
                 bench.pull.hold()
@@ -334,11 +355,11 @@ def run(
             return
 
 
-def dress(server: PageServer, world: str) -> None:
+def dress(server: PageServer, world: str, dark: bool = False) -> None:
     """The page's title, colours and layout."""
     server.gui.configure_theme(
         control_width="medium",
-        dark_mode=False,
+        dark_mode=dark,
         show_logo=False,
         show_share_button=False,
         brand_color=BRAND,
@@ -346,26 +367,3 @@ def dress(server: PageServer, world: str) -> None:
     server.gui.set_panel_label(f"Detent · {world}")
     server.gui.main_panel.dock_right()
     server.gui.main_panel.set_width(PANEL_WIDTH)
-
-
-def grip(session: Session, stage: Stage, rate: float) -> Impedance:
-    """A hand that moves tool and device together as one well-damped oscillator.
-
-    Its gains are bounded by what the step can hold, as those of a coupling are.
-    """
-    at_hand = inertia_from(stage.start)
-    mask = stage.free.astype(float)
-    device = session.device.inertia(at_hand, mask)
-    mobility = inverse_within(device, mask)
-    both = block_inertia(stage.start.mobility, mask) + block_inertia(mobility, mask)
-    if session.device.takes_motion:  # it masks its own inertia
-        mobility = stage.start.mobility * np.outer(mask, mask)
-        both = block_inertia(mobility, mask)
-    gains = []
-    for part, most in zip((slice(0, 3), slice(3, 6)), MOST_GRIP, strict=True):
-        size = np.full(3, min(both[part].max(), most / GRIP_FREQUENCY**2))
-        k, b = GRIP_FREQUENCY**2 * size, 2.0 * GRIP_RATIO * GRIP_FREQUENCY * size
-        k *= bound(k, mobility[part, part], COUPLING_STIFFNESS * rate**2)
-        b *= bound(b, mobility[part, part], COUPLING_DAMPING * rate)
-        gains += [float(k[0]), float(b[0])]
-    return Impedance(gains[0], gains[1], gains[2], gains[3])

@@ -20,6 +20,7 @@ from rich.table import Table
 
 from detent.cli.claims import reproduce, run
 from detent.cli.common import (
+    Concave,
     Decompose,
     Free,
     Held,
@@ -33,17 +34,19 @@ from detent.cli.common import (
     Trusted,
     compile_first,
     err,
+    flag,
     open_world,
     working,
 )
 from detent.cli.devices import app as devices_app
 from detent.cli.listing import list_
 from detent.cli.maps import map_
+from detent.cli.plain import App
 from detent.cli.play import play
 from detent.cli.traces import compare, export, film, replay
 from detent.errors import DetentError, ToolNotNamedError, UnknownNameError
 
-app = typer.Typer(
+app = App(
     name="detent",
     help="Feel a rigid-body world.",
     no_args_is_help=True,
@@ -112,7 +115,7 @@ def bench(
         Path | None,
         typer.Option("--json", dir_okay=False, help="Write numbers and bars to a file."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, wider spread.")] = False,
+    quick: Annotated[bool, flag("--quick", None, "Shorter runs, wider spread.")] = False,
 ) -> None:
     """Measure speed and memory, everything side by side, as ratios; exit 1 if a bar is missed.
 
@@ -146,6 +149,7 @@ def check(
     trusted: Trusted = False,
     free: Free = False,
     decompose: Decompose = False,
+    concave: Concave = None,
     ignore_overlaps: Overlaps = False,
     release: Release = None,
     device: CheckedDevice = None,
@@ -157,6 +161,7 @@ def check(
     options: dict[str, Any] = {
         "held": held, "keyframe": keyframe, "root": root, "allow_outside": allow_outside,
         "trusted": trusted, "free": free, "decompose": decompose,
+        "concave": concave,
         "ignore_overlaps": ignore_overlaps, "release": release or [],
     }  # fmt: skip
     try:

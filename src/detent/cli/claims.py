@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from detent.cli.common import Json, compile_first, working
+from detent.cli.common import Json, compile_first, flag, working
 from detent.errors import ParameterError
 
 out = Console()
@@ -62,12 +62,12 @@ def run(
     folder: Annotated[
         Path | None, typer.Option("--out", help="Folder for figure (PNG, SVG, PDF) and traces.")
     ] = None,
-    metrics: Annotated[bool, typer.Option("--metrics", help="Print all metrics, too.")] = False,
+    metrics: Annotated[bool, flag("--metrics", None, "Print all metrics, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run one experiment: its claims and verdicts; figure, metrics and traces on request."""
     from detent.experiments import find
-    from detent.experiments.report import PUBLISHED, write_outputs
+    from detent.experiments.report import write_outputs
 
     experiment = find(name)
     parameters = experiment.complete(parse_settings(settings))
@@ -77,7 +77,7 @@ def run(
         result = experiment.attempt(parameters)
     report = experiment.report(parameters, result)
     if folder is not None:
-        write_outputs(name, result, folder, traces=True, kinds=PUBLISHED)
+        write_outputs(name, result, folder, traces=True)
         (folder / f"{name}.json").write_text(json.dumps(report, indent=1))
     if as_json:
         print(json.dumps(report))
@@ -120,7 +120,7 @@ def reproduce(
 ) -> None:
     """Check every claim of the documents; exit 1 if a verdict is not the one on record.
 
-    Writes report.html, which needs no other file, report.json and the figures (PNG, SVG).
+    Writes report.html, which needs no other file, report.json and the figures (PNG, SVG, PDF).
     """
     from detent.experiments import EXPERIMENTS, find
     from detent.experiments.origin import origin

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from detent.cli.common import Json
+from detent.cli.plain import App
 
 if TYPE_CHECKING:
     from detent.devices.protocol import Device
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from detent.devices.tuning import Tuned
 
 out = Console()
-app = typer.Typer(
+app = App(
     help="Devices: what is known of each, and what its driver needs.", invoke_without_command=True
 )
 

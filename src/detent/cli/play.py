@@ -9,6 +9,7 @@ import typer
 
 from detent.cli import options as o
 from detent.cli.common import (
+    Concave,
     Decompose,
     Free,
     Held,
@@ -42,6 +43,7 @@ PLAYED = {
 #: what a mechanism, which is no scene and has no contacts, cannot be told
 WORLD_OPTIONS = (
     *("tool", "held", "keyframe", "root", "allow_outside", "trusted", "free", "decompose"),
+    "concave",
     *("ignore_overlaps", "release", "local"),
     *("stiffness", "damping", "restitution", "material", "mode", "friction", "law", "wall"),
     "coupling",
@@ -140,19 +142,13 @@ def parse_passivity(law: str | None) -> Passivity | None:
 def choose_coupling(name: str | None, device: str | None) -> Coupling | None:
     """A coupling with its default gains, by its name; None is what suits the device."""
     from detent.checks import one_of
-    from detent.coupling import Admittance, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
+    from detent.coupling import IMPEDANCE, Admittance
 
-    known = {
-        "four-channel": FourChannel,
-        "virtual": VirtualCoupler,
-        "unilateral": UnilateralCoupler,
-        "direct": Direct,
-    }
     if device == "display":
         if name is not None:
             raise ParameterError("coupling", name, "left out with --device display")
         return Admittance()
-    return None if name is None else known[one_of("coupling", name, known)]()
+    return None if name is None else IMPEDANCE[one_of("coupling", name, IMPEDANCE)]()
 
 
 def refuse_given(context: typer.Context, names: tuple[str, ...], why: str) -> None:
@@ -216,6 +212,7 @@ def play(
     trusted: Trusted = False,
     free: Free = False,
     decompose: Decompose = False,
+    concave: Concave = None,
     ignore_overlaps: Overlaps = False,
     release: Release = None,
     rate: o.Rate = 4000.0,
@@ -256,7 +253,7 @@ def play(
         opened = open_world(
             world, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
-            release=release or (),
+            release=release or (), concave=concave,
         )  # fmt: skip
         tie = choose_coupling(coupling, device)
         held_by = None if device == "display" else chosen_device(device)

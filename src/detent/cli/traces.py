@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from detent.cli.common import compile_first, option, working
-from detent.errors import ParameterError
+from detent.errors import ParameterError, TraceError
 
 if TYPE_CHECKING:
     from detent.app.rehearsal import Run
@@ -137,15 +137,52 @@ def print_measures(runs: list[Run]) -> None:
 
 
 def export(
-    trace: TraceFile,
-    to: Annotated[str, option("FORMAT", None, "csv, parquet, mcap or rerun.")] = "csv",
-    output: Annotated[Path | None, option("FILE", None, "The file to write.")] = None,
+    traces: Annotated[
+        list[Path], typer.Argument(metavar="TRACE…", help="Files that --record wrote.")
+    ],
+    to: Annotated[str, option("FORMAT", None, "csv, parquet, mcap, rerun or lerobot.")] = "csv",
+    output: Annotated[
+        Path | None, option("FILE", None, "The file (of a data set: the folder) to write.")
+    ] = None,
+    task: Annotated[
+        str | None, option("WORDS", None, "What was done, of a LeRobot data set.")
+    ] = None,
+    fps: Annotated[
+        int | None, option("N", None, "Frames per second of a LeRobot data set.")
+    ] = None,
 ) -> None:
-    """Convert a recording: one column per number, with its unit; MCAP opens in Foxglove."""
+    """Convert recordings: one column per number, with its unit; MCAP opens in Foxglove.
+
+    As a LeRobot data set (v3.0) all recordings go into one folder, an episode each; forces at
+    servo rate are in a table beside it.
+    """
     from detent.record.export import export_trace
     from detent.record.trace import Trace
 
-    out.print(f"wrote {export_trace(Trace.load(trace), trace, to, output)}", highlight=False)
+    if to == "lerobot":
+        out.print(f"wrote {export_episodes(traces, output, task, fps)}", highlight=False)
+        return
+    if task is not None or fps is not None:
+        raise ParameterError("--task and --fps", to, "given with --to lerobot only")
+    if output is not None and len(traces) > 1:
+        raise ParameterError("--output", str(output), "given with one trace only")
+    for trace in traces:
+        out.print(f"wrote {export_trace(Trace.load(trace), trace, to, output)}", highlight=False)
+
+
+def export_episodes(
+    traces: list[Path], output: Path | None, task: str | None, fps: int | None
+) -> Path:
+    """All traces as one LeRobot data set."""
+    from detent.record.lerobot import FPS, TASK, write_lerobot
+    from detent.record.trace import Trace
+
+    folder = output or traces[0].with_name(f"{traces[0].stem}-lerobot")
+    loaded = [Trace.load(trace) for trace in traces]
+    try:
+        return write_lerobot(loaded, folder, fps=fps or FPS, task=task or TASK)
+    except OSError as error:
+        raise TraceError(f"{folder} cannot be written: {error.strerror}") from error
 
 
 def film(

@@ -59,7 +59,11 @@ class Following:
 
 
 class Coupling:
-    """Base of couplings. A new one is a file with a subclass, and a line in ``__init__``."""
+    """Base of couplings. A new one is a file with a subclass, and a line of ``COUPLINGS``.
+
+    A subclass is a frozen dataclass. What is chosen, a topology for instance, is a field of it; one
+    whose channels lead says how the device is `following`.
+    """
 
     channels: ClassVar[Channels]
     topology: Topology | None = None  # a penalty where a linkage cannot follow the hand

@@ -15,7 +15,19 @@ from detent.coupling.linkage import Topology
 from detent.devices import Inertial
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, at_most, holds
 from detent.hands import Guided
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, figure, save
+from detent.record.plots import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    figure,
+    legend,
+    save,
+    state,
+)
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.world import World
@@ -281,14 +293,14 @@ def draw_arm(traces: dict[str, Trace], path: Path) -> Any:
         force = np.linalg.norm(trace["hand_wrench"][:, :3], axis=1)
         error.plot(trace["time"], force, label=link, **style)
     count.set(ylabel="constraints [-]", ylim=(-0.4, 6.4))
-    count.set_title("6 − rank constraints, held at", fontsize=9)
+    state(count, "6 − rank constraints: one more with each link nearer to the base")
     moved.set(ylabel="distance of the held link [mm]", ylim=(0, 80))
-    moved.set_title("the hand pulls 40 mm sideways and 30 mm up", fontsize=9)
+    state(moved, "pulled 40 mm sideways and 30 mm up, each link goes as far as it can")
     error.set(ylabel="force of the hand [N]", ylim=(0, 36))
-    error.set_title("nearer to the base the arm resists more", fontsize=9)
+    state(error, "nearer to the base the arm resists more")
     for ax in axes[0]:
         ax.set(xlabel="time [s]", xlim=(0, 2))
-        ax.legend(fontsize=8, frameon=False, ncols=2, loc="upper right")
+        legend(ax, "upper right", ncols=2)
     draw_passage(axes[1], traces)
     return save(fig, path)
 
@@ -302,7 +314,7 @@ def draw_passage(axes: Any, traces: dict[str, Trace]) -> None:
     where.plot(time, 1e3 * limited["tool_position"][:, 1], color=BLACK, lw=1.5, label="link 7, y")
     where.plot(time, 1e3 * limited["device_position"][:, 1], "--", color=SKY, label="device, y")
     where.set(ylabel="position [mm]", ylim=(-90, 110))
-    where.set_title("link 7 led from one side to the other", fontsize=9)
+    state(where, "led from one side to the other, link 7 goes with the device")
     rate = [np.linalg.norm(np.diff(t["device_wrench"][:, 3:], axis=0), axis=1) * RATE
             for t in (unlimited, limited)]  # fmt: skip
     wrench.plot(time[1:], rate[0], color=RED, lw=1.2, label="without slew limit")
@@ -310,7 +322,7 @@ def draw_passage(axes: Any, traces: dict[str, Trace]) -> None:
     wrench.axhline(SLEW_TORQUE, color="0.5", lw=1, ls=":", label="limit")
     wrench.set_yscale("log")
     wrench.set(ylabel="change of the torque on the device [N·m/s]", ylim=(1e-3, 1e4))
-    wrench.set_title("no jump where the constraint comes and goes", fontsize=9)
+    state(wrench, "the torque jumps where a constraint comes; the slew limit cuts that")
     follows.plot(
         time, 1e3 * np.linalg.norm(error[:, :3], axis=1), color=BLUE, lw=1.4,
         label="device to link 7, all directions",
@@ -323,14 +335,14 @@ def draw_passage(axes: Any, traces: dict[str, Trace]) -> None:
     )
     follows.set_yscale("log")
     follows.set(ylabel="distance [mm]", ylim=(1e-4, 1e3))
-    follows.set_title("how well device and link 7 agree", fontsize=9)
+    state(follows, "the joints hold the device within what the hand can bend")
     for ax in axes:
         ax.fill_between(
             time, 0, 1, where=held, transform=ax.get_xaxis_transform(), color="0.87", step="post",
             label="one constraint",
         )  # fmt: skip
         ax.set(xlabel="time [s]", xlim=(0, time[-1]))
-        ax.legend(fontsize=8, frameon=False, loc="upper right")
+        legend(ax, "upper right")
 
 
 EXPERIMENTS = (

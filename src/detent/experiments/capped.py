@@ -12,7 +12,7 @@ from detent import AT_ONCE
 from detent.devices import Inertial
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most
 from detent.hands import Constant, Hand
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, PINK, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, PINK, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -160,8 +160,11 @@ def draw_walls(metrics: Metrics, path: Path) -> Any:
     axes[1].set(xscale="log", xlabel="speed [m/s]", ylabel="energy returned / brought [-]")
     axes[1].axhline(0.1, color="0.5", lw=1, ls=":", label="a tenth")
     axes[2].set(xscale="log", xlabel="speed [m/s]", ylabel="back at the surface after [s]")
+    state(axes[0], "a lower cap stops it deeper")
+    state(axes[1], "what it returns stays below a tenth")
+    state(axes[2], "it comes back slowly, and later from deeper")
     for ax in axes:
-        ax.legend(fontsize=8, frameon=False)
+        legend(ax)
     return save(fig, path)
 
 

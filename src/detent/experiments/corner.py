@@ -26,7 +26,7 @@ from detent.experiments.protocol import (
     within,
 )
 from detent.hands import Constant
-from detent.record.plots import METHOD_COLOURS, figure, save
+from detent.record.plots import BLACK, METHOD_COLOURS, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -251,42 +251,49 @@ def number_claims(m: Metrics) -> list[Claim]:
 def draw_corner(traces: dict[str, Trace], path: Path) -> Any:
     """Trajectories, force and energy, in the form of TH Fig 4.15 to 4.21."""
     fig, axes = figure(
-        3, 2, (12, 12), "Corner push (TH Fig 4.15–4.21): a 2 kg peg, 0.32 N and −0.4 N"
+        3, 2, (12.5, 12.5), "Corner push (TH Fig 4.15–4.21): a 2 kg peg, 0.32 N and −0.4 N"
     )
     for column, names in enumerate((BEST, RENDERED)):
         for name in names:
-            trace, time = traces[name], traces[name]["time"]
-            style: dict[str, Any] = {
-                "color": METHOD_COLOURS[name], "label": METHODS[name].label, "lw": 1.4,
-            }  # fmt: skip
+            trace, style = traces[name], _style(name)
             x, y = 1e3 * trace["device_position"][:, :2].T
             axes[0, column].plot(x, y, **style)
-            axes[1, column].plot(time, trace["device_wrench"][:, 0], **style)
+            axes[1, column].plot(trace["time"], trace["device_wrench"][:, 0], **style)
             if column == 0:
-                axes[2, 0].plot(time, 1e3 * trace["device_energy"], **style)
+                axes[2, 0].plot(trace["time"], 1e3 * trace["device_energy"], **style)
     for name in STRATEGIES:
-        label = METHODS[name].label
         depth = 1e3 * np.maximum(penetrations(traces[name])[1], 0.0)
-        axes[2, 1].plot(
-            traces[name]["time"],
-            depth,
-            color=METHOD_COLOURS[name],
-            label=label,
-            lw=1.4,
-        )
-    axes[0, 0].set_title("full impulses (Fig 4.15): path of the hand", fontsize=9)
-    axes[0, 1].set_title("limited to 15 N (Fig 4.19): path of the hand", fontsize=9)
-    axes[2, 1].set_title("limit strategies (Fig 4.18): penetration of the floor", fontsize=9)
+        axes[2, 1].plot(traces[name]["time"], depth, **_style(name))
+    state(axes[0, 0], "with full impulses the hand stays at the wall (Fig 4.15)")
+    state(axes[0, 1], "limited to 15 N, spread impulses stay nearest to it (Fig 4.19)")
+    state(axes[1, 0], "an impulse is one tick of force, a penalty a long one (Fig 4.16)")
+    state(axes[1, 1], "limited, it lasts some ticks at the cap (Fig 4.20)")
+    state(axes[2, 0], "impulses take the energy at once, penalties give it back (Fig 4.17)")
+    state(axes[2, 1], "spread penetrates the floor least of what is limited (Fig 4.18)")
+    draw_corner_axes(axes)
+    return save(fig, path)
+
+
+def _style(name: str) -> dict[str, Any]:
+    return {"color": METHOD_COLOURS[name], "label": METHODS[name].label, "lw": 1.4}
+
+
+def draw_corner_axes(axes: Any) -> None:
+    """Same limits side by side, the walls as the peg's centre meets them, and the cap."""
+    wall_x, wall_y = 1e3 * (WALL_X - HALF[0]), 1e3 * (WALL_Y + HALF[1])
     for ax in axes[0]:
         ax.set(xlabel="device x [mm]", ylabel="device y [mm]", xlim=(53, 61.5), ylim=(-73.5, -42))
+        ax.axvspan(wall_x, 61.5, color="0.88", label="peg in the wall or the floor")
+        ax.axhspan(-73.5, wall_y, color="0.88")
     for ax in axes[1]:
         ax.set(xlabel="time [s]", ylabel="force on the device, x [N]", xlim=(0.4, 1.2))
-        ax.set_yscale("symlog", linthresh=0.5)
+        ax.set_yscale("symlog", linthresh=1.0)
+        ax.set(ylim=(-1500, 5), yticks=(-1000, -100, -10, -1, 0, 1))
+    axes[1, 1].axhline(-LIMITS[0], color=BLACK, lw=1, ls=":", label="cap of 15 N")
     axes[2, 0].set(xlabel="time [s]", ylabel="kinetic energy of the hand [mJ]", xlim=(0.0, 1.6))
     axes[2, 1].set(xlabel="time [s]", ylabel="penetration [mm]", xlim=(0.65, 1.3))
     for ax in axes.flat:
-        ax.legend(fontsize=7, frameon=False)
-    return save(fig, path)
+        legend(ax, "lower right" if ax in axes[1] else "best", fontsize=7)
 
 
 EXPERIMENTS = (Experiment("corner-push", "X8-X10", "A peg pushed into a corner", push_into_corner),)

@@ -14,7 +14,7 @@ from detent.devices import IDEAL
 from detent.experiments.corner import METHODS, RATE, SECONDS
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
 from detent.hands import Constant
-from detent.record.plots import METHOD_COLOURS, figure, save
+from detent.record.plots import METHOD_COLOURS, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.world import World
@@ -110,7 +110,7 @@ def claims_3d(m: Metrics, tilt: float) -> list[Claim]:
 
 def draw_corner_3d(traces: dict[str, Trace], path: Path) -> Any:
     """Position along each axis, and its force."""
-    fig, axes = figure(2, 3, (12, 6.5), "Corner push in space: a free 2 kg box and three planes")
+    fig, axes = figure(2, 3, (13.5, 7), "Corner push in space: a free 2 kg box and three planes")
     for method, trace in traces.items():
         for i, axis in enumerate("xyz"):
             style: dict[str, Any] = {
@@ -121,13 +121,15 @@ def draw_corner_3d(traces: dict[str, Trace], path: Path) -> Any:
             depth = SIGNS_3D[i] * trace["device_position"][:, i] + HALF_3D[i] - WALLS_3D[i]
             axes[0, i].plot(trace["time"], 1e3 * np.maximum(depth, 0.0), **style)
             axes[1, i].plot(trace["time"], trace["device_wrench"][:, i], **style)
-            axes[0, i].set_title(f"{axis} axis", fontsize=9)
+            state(axes[0, i], f"impulses enter the wall in {axis} less than penalties")
+            state(axes[1, i], f"penalties bounce in {axis}, impulses settle")
     for ax in axes[0]:
         ax.set(xlabel="time [s]", ylabel="penetration [mm]", xlim=(0.3, 2.0))
-        ax.legend(fontsize=7, frameon=False)
     for ax in axes[1]:
         ax.set(xlabel="time [s]", ylabel="force on the device [N]", xlim=(0.3, 2.0))
         ax.set_yscale("symlog", linthresh=0.5)
+    for ax in axes.flat:
+        legend(ax, fontsize=7)
     return save(fig, path)
 
 

@@ -25,7 +25,7 @@ from detent.experiments.corner import (
 from detent.experiments.on_pantograph import SHAPED
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, holds
 from detent.hands import Constant
-from detent.record.plots import METHOD_COLOURS, figure, save
+from detent.record.plots import METHOD_COLOURS, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.world import World
@@ -92,8 +92,11 @@ def draw_device(traces: dict[str, Trace], path: Path) -> Any:
     axes[1].set(xlabel="time [s]", ylabel="environment force, y [N]", xlim=(0.6, 1.6))
     axes[1].set_yscale("symlog", linthresh=0.5)
     axes[2].set(xlabel="time [s]", ylabel="kinetic energy of the device [mJ]", xlim=(0.0, 1.8))
+    state(axes[0], "the hand's path: impulses turn it at the wall (Fig 4.22)")
+    state(axes[1], "the force of the environment (Fig 4.23)")
+    state(axes[2], "impulses take the energy at once (Fig 4.24)")
     for ax in axes:
-        ax.legend(fontsize=7, frameon=False)
+        legend(ax, fontsize=7)
     return save(fig, path)
 
 

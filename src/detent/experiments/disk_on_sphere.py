@@ -24,7 +24,7 @@ from detent.experiments.protocol import (
 )
 from detent.hands import Constant, Guided
 from detent.mechanism.library import COIN, DAMPING, INERTIA, SPHERE, builtin
-from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save
+from detent.record.plots import BLUE, GREEN, ORANGE, RED, draw_envelope, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 
@@ -32,7 +32,6 @@ RATE = 1000.0  # [Hz]
 GRIP = 2000.0  # [N/m] of the hand that leads the disk
 DEPTH = 0.024  # [m] how far the hand wants to be inside, or outside, of the sphere
 SHOWN = 20.0  # [s] of the figure
-MEAN = 0.1  # [s] over which noise is averaged in the figure
 TORQUE, SPIN_SECONDS = 0.02, 1.0  # [N·m, s] about the normal
 
 
@@ -163,28 +162,24 @@ def sphere_claims(m: Metrics) -> list[Claim]:
 def draw_sphere(trace: Trace, shown: dict[str, np.ndarray], compliance: float, path: Path) -> Any:
     """S2 Fig 10 and 11."""
     title = "A disk slides on a sphere (S2 Fig 10–11); what the display measures of itself"
-    fig, axes = figure(2, 2, (11, 7), title)
+    fig, axes = figure(2, 2, (12, 8), title)
     axes[0, 0].remove()
     draw_ball(fig.add_subplot(2, 2, 1, projection="3d"), trace)
     early = trace["time"] < SHOWN
     bent = 1e6 * compliance * np.abs(shown["force"]).max()
-    parts = (
-        (axes[0, 1], 1e6 * shown["radial"], "radial error [µm]",
-         f"Fig 11A; the structure itself bends by up to {bent:.0f} µm", RED),
-        (axes[1, 0], 1e3 * shown["angle"], "angle between normals [mrad]", "Fig 11B", ORANGE),
-        (axes[1, 1], shown["force"], "force along the normal [N]", "Fig 11C", GREEN),
-    )  # fmt: skip
-    window = np.full(round(MEAN * RATE), 1.0 / round(MEAN * RATE))
-    for ax, values, label, words, colour in parts:
-        time = trace["time"][early]
-        ax.plot(time, values[early], color=colour, lw=0.5, alpha=0.3, label="every tick")
-        mean = np.convolve(values, window, "same")[early]
-        ax.plot(time[len(window) :], mean[len(window) :], color=colour, lw=1.2,
-                label=f"mean of {MEAN:g} s")  # fmt: skip
-        ax.set(xlabel="time [s]", ylabel=label)
-        ax.set_title(words, fontsize=9)
-    for ax in (axes[0, 1], axes[1, 0]):
-        ax.legend(fontsize=7, frameon=False, loc="upper right")
+    time = trace["time"][early]
+    draw_envelope(axes[0, 1], time, 1e6 * shown["radial"][early], 160, RED, "error")
+    axes[0, 1].set(ylabel="radial error [µm]")
+    state(axes[0, 1], f"micrometres off, where the structure bends by {bent:.0f} µm (Fig 11A)")
+    draw_envelope(axes[1, 0], time, 1e3 * shown["angle"][early], 160, ORANGE, "angle")
+    axes[1, 0].set(ylabel="angle between normals [mrad]")
+    state(axes[1, 0], "the disk stays tangent to a tenth of a milliradian (Fig 11B)")
+    axes[1, 1].plot(time, shown["force"][early], color=GREEN, lw=1.2, label="hand")
+    axes[1, 1].set(ylabel="force along the normal [N]")
+    state(axes[1, 1], "meanwhile the hand pushes and pulls with 46 N (Fig 11C)")
+    for ax in axes.flat[1:]:
+        ax.set(xlabel="time [s]", ylim=np.array(ax.get_ylim()) * (1.0, 1.25))
+        legend(ax, "upper right", ncols=2)
     return save(fig, path)
 
 
@@ -214,7 +209,7 @@ def draw_ball(ax: Any, trace: Trace) -> None:
     for axis in "xyz":
         getattr(ax, f"set_{axis}label")(f"{axis} [mm]", fontsize=8)
     ax.tick_params(labelsize=7)
-    ax.set_title(f"the disk each second, for {SHOWN:.0f} s (Fig 10)", fontsize=9)
+    state(ax, f"the disk slides over the sphere, each second for {SHOWN:.0f} s (Fig 10)")
 
 
 EXPERIMENTS = (

@@ -14,7 +14,7 @@ from detent.errors import ServoFault
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, at_most, holds
 from detent.mechanism import Mechanism
 from detent.mechanism.library import INERTIA, MASS, SPHERE, builtin
-from detent.record.plots import BLACK, BLUE, ORANGE, figure, save
+from detent.record.plots import BLACK, BLUE, ORANGE, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 
@@ -134,7 +134,7 @@ def pole_claims(m: Metrics) -> list[Claim]:
 
 def draw_pole(found: dict[str, np.ndarray], path: Path) -> Any:
     """Errors against the distance from the pole."""
-    fig, axes = figure(1, 3, (12, 4), "A disk is thrown over the pole of a sphere: Euler or Lie")
+    fig, axes = figure(1, 3, (13, 4.4), "A disk is thrown over the pole of a sphere: Euler or Lie")
     titles = ("energy, relative change [-]", "distance from the great circle [m]",
               "constraint error [m]")  # fmt: skip
     shown = np.maximum(PASSES, 3e-4)
@@ -148,7 +148,12 @@ def draw_pole(found: dict[str, np.ndarray], path: Path) -> Any:
             ax.loglog(shown[:last], values[:last], "o-", color=colour, label=label)
         ax.axhline(1e-9, color=BLACK, ls=":", lw=1, label="required of SO(3)")
         ax.set(xlabel="nearest to the pole [rad] (leftmost: over it)", ylabel=title)
-    axes[0, 0].legend(fontsize=8, frameon=False)
+    state(axes[0, 0], "Euler angles gain energy near the pole")
+    state(axes[0, 1], "… and leave the great circle")
+    state(axes[0, 2], "both keep to the constraint")
+    for ax in axes.flat:
+        ax.set_ylim(1e-18, 1e3)
+        legend(ax, "upper right")
     return save(fig, path)
 
 

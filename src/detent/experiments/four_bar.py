@@ -15,7 +15,7 @@ from detent.experiments.linkages import LAWS, Law, at, drift_of
 from detent.experiments.peg import pose
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds, within
 from detent.hands import Constant
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.baumgarte import Baumgarte
@@ -223,14 +223,16 @@ def follow_claims(m: Metrics, law: str) -> list[Claim]:
 def draw_loop(traces: dict[str, Trace], reading: str, path: Path) -> Any:
     """S3 Fig 5, 6 and 7, and what the bias changes."""
     words = {"serial": "cut at the ground", "grounded": "cut between links 3 and 4"}[reading]
-    fig, axes = figure(2, 4, (17, 7.6), f"A planar loop held at link 2 (S3 Fig 5–7), {words}")
-    stiff, free = traces["literal-penalty"], traces["literal"]
-    draw_count(axes[0, 0], stiff, "Fig 6(a): stiffness")
-    draw_count(axes[1, 0], free, "Fig 7(a): impedance only")
-    draw_plane(axes[0, 1], stiff, "Fig 6(b): stiffness")
-    draw_plane(axes[1, 1], free, "Fig 7(b): impedance only")
-    draw_wrench(axes[0, 2], stiff)
-    ax = axes[1, 2]
+    fig, axes = figure(3, 3, (14, 11.5), f"A planar loop held at link 2 (S3 Fig 5–7), {words}")
+    stiff, free, right = (traces[n] for n in ("literal-penalty", "literal", "corrected-penalty"))
+    draw_sketch(axes[0, 0], right)
+    draw_count(axes[0, 1], stiff, "one constraint, two where the loop is stretched (Fig 6a)")
+    draw_count(axes[0, 2], free, "the same with the impedance alone (Fig 7a)")
+    draw_plane(axes[1, 0], stiff, "with stiffness, device and link part a little (Fig 6b)")
+    draw_plane(axes[1, 1], free, "with the impedance alone they part more (Fig 7b)")
+    draw_plane(axes[1, 2], right, "with the bias they do not part (errata E10)")
+    draw_wrench(axes[2, 0], axes[2, 1], stiff)
+    ax = axes[2, 2]
     for key, style in (("literal", "-"), ("corrected", "--")):
         for name, colour in ((key, RED), (f"{key}-penalty", GREEN)):
             ax.plot(
@@ -239,10 +241,8 @@ def draw_loop(traces: dict[str, Trace], reading: str, path: Path) -> Any:
             )  # fmt: skip
     ax.set_yscale("log")
     ax.set(xlabel="time [s]", ylabel="distance, device to link [mm]", ylim=(1e-4, 100))
-    ax.set_title("drift", fontsize=9)
-    ax.legend(fontsize=8, frameon=False, loc="lower right")
-    draw_sketch(axes[0, 3], traces["corrected-penalty"])
-    draw_plane(axes[1, 3], traces["corrected-penalty"], "stiffness, with the bias (errata E10)")
+    state(ax, "the bias takes away a hundredfold of the drift")
+    legend(ax, "lower right")
     return save(fig, path)
 
 
@@ -252,8 +252,8 @@ def draw_count(ax: Any, trace: Trace, title: str) -> None:
     ax.step(time, trace["constraints"], where="post", color=BLUE, lw=1.4, label="constraints")
     ax.plot(time, extension(trace), color=ORANGE, lw=1.2, label="length of links 3 and 4 / full")
     ax.set(xlabel="time [s]", ylabel="number, ratio [-]", ylim=(0.0, 2.6), xlim=(0.0, SECONDS))
-    ax.set_title(f"{title}: constraints on the hand", fontsize=9)
-    ax.legend(fontsize=8, frameon=False, loc="upper right")
+    state(ax, title)
+    legend(ax, "upper right")
 
 
 def draw_plane(ax: Any, trace: Trace, title: str) -> None:
@@ -265,22 +265,26 @@ def draw_plane(ax: Any, trace: Trace, title: str) -> None:
     two = trace["constraints"] == 2
     ax.plot(tool[two, 0], tool[two, 1], "s", color=RED, ms=4, mfc="none", label="two constraints")
     ax.set(xlabel="x [mm]", ylabel="y [mm]", xlim=(5, 110), ylim=(-65, 30), aspect="equal")
-    ax.set_title(title, fontsize=9)
-    ax.legend(fontsize=8, frameon=False, loc="center right")
+    state(ax, title)
+    legend(ax, "center right")
 
 
-def draw_wrench(ax: Any, trace: Trace) -> None:
-    """S3 Fig 6(c)."""
-    for i, name, colour in ((0, "force x [N]", BLUE), (1, "force y [N]", ORANGE)):
-        ax.plot(trace["time"], trace["topology_wrench"][:, i], color=colour, lw=1.3, label=name)
-    torque = trace["topology_wrench"][:, 5]
-    ax.plot(trace["time"], torque, color=GREEN, lw=1.3, label="torque [N·m]")
-    ax.set_yscale("symlog", linthresh=0.01)
-    ax.set(xlabel="time [s]", ylabel="wrench on the device [N, N·m]", xlim=(0.0, SECONDS))
-    ax.set(yticks=(-1, -0.1, -0.01, 0, 0.01, 0.1, 1))
-    ax.set_yticklabels(("−1", "−0.1", "−0.01", "0", "0.01", "0.1", "1"))
-    ax.set_title("Fig 6(c): wrench of the constraints, stiffness", fontsize=9)
-    ax.legend(fontsize=8, frameon=False, loc="lower right")
+def draw_wrench(force: Any, torque: Any, trace: Trace) -> None:
+    """S3 Fig 6(c): forces and the torque, each on an axis of its own."""
+    wrench, time = trace["topology_wrench"], trace["time"]
+    for i, name, colour in ((0, "x", BLUE), (1, "y", ORANGE)):
+        force.plot(time, wrench[:, i], color=colour, lw=1.3, label=name)
+    torque.plot(time, wrench[:, 5], color=GREEN, lw=1.3, label="about z")
+    force.set(ylabel="force of the constraints [N]")
+    torque.set(ylabel="torque of the constraints [N·m]")
+    state(force, "forces jump where the second constraint is met (Fig 6c)")
+    state(torque, "and so does the torque (Fig 6c)")
+    for ax in (force, torque):
+        ax.set_yscale("symlog", linthresh=0.01)
+        ax.set(xlabel="time [s]", xlim=(0.0, SECONDS), ylim=(-10, 10))
+        ax.set(yticks=(-1, -0.1, -0.01, 0, 0.01, 0.1, 1))
+        ax.set_yticklabels(("−1", "−0.1", "−0.01", "0", "0.01", "0.1", "1"))
+        legend(ax, "lower right")
 
 
 def draw_sketch(ax: Any, trace: Trace) -> None:
@@ -296,8 +300,8 @@ def draw_sketch(ax: Any, trace: Trace) -> None:
     ax.annotate("3", (60, -14), fontsize=9)
     ax.annotate("4", (84, -25), fontsize=9)
     ax.set(xlabel="x [mm]", ylabel="y [mm]", xlim=(-10, 125), ylim=(-65, 50), aspect="equal")
-    ax.set_title("Fig 5: the loop, links 1 to 4", fontsize=9)
-    ax.legend(fontsize=8, frameon=False, loc="lower left")
+    state(ax, "links 1 to 4; 3 and 4 stretch when link 2 is pulled (Fig 5)")
+    legend(ax, "lower left")
 
 
 def loop_joints(at_centre: np.ndarray) -> np.ndarray:

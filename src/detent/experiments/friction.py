@@ -23,7 +23,7 @@ from detent.experiments.protocol import (
     within,
 )
 from detent.hands import Sinusoid
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -238,31 +238,36 @@ def draw_pegs(
     held: dict[str, Trace] | None = None,
 ) -> Any:
     """Position, and speed and friction in the first stiction (TH Fig 4.7, 4.9)."""
-    fig, axes = figure(2, 2, (11, 7.5), title)
+    fig, axes = figure(2, 2, (12, 8), title)
     (place, held_ax), (speed_ax, force_ax) = axes
     for name, trace in traces.items():
         style: dict[str, Any] = {"color": colours[name], "label": labels[name], "lw": 1.1}
         v = trace["tool_twist"][:, 1]
-        place.plot(trace["time"], trace["tool_position"][:, 1], **style)
+        place.plot(trace["time"], 1e3 * trace["tool_position"][:, 1], **style)
         part = first_stick(v)
         time = trace["time"][part] - trace["time"][part.start]
         speed_ax.plot(time, 1e3 * v[part], **style)
-        force_ax.plot(time, trace["environment_wrench"][part, 1], **style)
+        force_ax.plot(time, 1e3 * trace["environment_wrench"][part, 1], **style)
         if held is None:
             held_ax.plot(trace["time"], 1e3 * v, **style)
         else:
             moved = 1e3 * (held[name]["tool_position"][:, 1] - START)
             held_ax.plot(held[name]["time"], moved, **style)
-    place.set(xlabel="time [s]", ylabel="position of the centre of mass y [m]")
-    if held is None:
-        held_ax.set(xlabel="time [s]", ylabel="speed [mm/s]")
-    else:
-        held_ax.set(xlabel="time [s]", ylabel=f"creep under a constant {DRIFT_LOAD:g} N [mm]")
     after = "time since the peg first came to rest [s]"
+    place.set(xlabel="time [s]", ylabel="position of the centre of mass y [mm]")
+    held_ax.set(xlabel="time [s]", ylabel="sliding speed [mm/s]" if held is None else "moved [mm]")
     speed_ax.set(xlabel=after, ylabel="sliding speed [mm/s]")
-    force_ax.set(xlabel=after, ylabel="friction force on the peg [N]")
-    for ax in (place, speed_ax, force_ax):
-        ax.legend(fontsize=8, frameon=False)
+    force_ax.set(xlabel=after, ylabel="friction force on the peg [mN]")
+    state(place, "the peg sticks and slips, once per period")
+    if held is None:
+        state(held_ax, "it comes to rest and breaks away")
+        state(speed_ax, "coming to rest: with too little damping the bond rings")
+    else:
+        state(held_ax, f"under a constant {DRIFT_LOAD:g} N the classical law creeps, others hold")
+        state(speed_ax, "coming to rest: finger pad and Dahl ring, the others do not")
+    state(force_ax, "the same in the force of friction")
+    for ax in axes.flat:
+        legend(ax, "upper left" if ax in (place, held_ax) else "upper right")
     return save(fig, path)
 
 

@@ -29,7 +29,7 @@ from detent.experiments.friction import (
 from detent.experiments.on_pantograph import SHAPED
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds
 from detent.hands import Sinusoid
-from detent.record.plots import figure, save
+from detent.record.plots import draw_envelope, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -132,18 +132,23 @@ def draw_device(traces: dict[str, Trace], force: float, path: Path) -> Any:
     for ax, (name, trace) in zip(panels, traces.items(), strict=True):
         style: dict[str, Any] = {"color": LAW_COLOURS[name], "label": LAW_LABELS[name], "lw": 0.9}
         time, y = trace["time"], trace["device_position"][:, 1]
-        place.plot(time, y, **style)
+        place.plot(time, 1e3 * y, **style)
         part = first_stick(seen_speed(trace))
         since = time[part] - time[part.start]
         zoom.plot(since, 1e6 * (y[part] - y[part][-1]), **style)
-        ax.plot(time, trace["environment_wrench"][:, 1], **style)
+        draw_envelope(
+            ax, time, trace["environment_wrench"][:, 1], 200, LAW_COLOURS[name], LAW_LABELS[name]
+        )
+        state(ax, f"{LAW_LABELS[name]}: friction chatters while it sticks")
         ax.plot(time, -trace["hand_wrench"][:, 1], "--", color="0.6", lw=1, label="minus the push")
         ax.set(xlabel="time [s]", ylabel="friction along the hole [N]")
-        ax.set_ylim(-2.5 * force, 3.5 * force)
-    place.set(xlabel="time [s]", ylabel="device along the hole y [m]")
+        ax.set_ylim(-2.5 * force, 4.5 * force)
+    place.set(xlabel="time [s]", ylabel="device along the hole y [mm]")
+    state(place, "it sticks and slips, once per period (Fig 4.10)")
+    state(zoom, "coming to rest: the finger pad creeps most")
     zoom.set(xlabel="time since it first came to rest [s]", ylabel="device y from its rest [µm]")
     for ax in axes.flat:
-        ax.legend(fontsize=8, frameon=False)
+        legend(ax, "upper right")
     return save(fig, path)
 
 

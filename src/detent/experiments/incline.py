@@ -21,7 +21,7 @@ from detent.experiments.protocol import (
     within,
 )
 from detent.hands import Sinusoid
-from detent.record.plots import BLUE, GREEN, ORANGE, figure, save
+from detent.record.plots import BLUE, GREEN, ORANGE, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -261,6 +261,8 @@ def draw_slope(
         xlabel=r"angle over arctan $\mu_s$ [-] (dotted: slips, if let go slowly)",
         ylabel="acceleration [m/s²]",
     )
+    state(left, "just below arctan μ it stays, just above it slides")
+    state(right, "let go at once, it accelerates as Coulomb says")
     left.legend(fontsize=8, frameon=False, loc="upper left")
     right.legend(fontsize=8, frameon=False, loc="lower right")
     return save(fig, path)

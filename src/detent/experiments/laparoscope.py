@@ -24,7 +24,7 @@ from detent.experiments.protocol import (
     within,
 )
 from detent.hands import Guided
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, SKY, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, SKY, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.world import World
@@ -270,7 +270,7 @@ def draw_lap(traces: dict[str, Trace], m: Metrics, path: Path) -> Any:
     ax.plot([], [], color="0.4", lw=1, ls=":", label="largest force on the entry / (k_tc m)")
     ax.set_yscale("log")
     ax.set(xlabel="time [s]", ylabel="device's shaft to the entry point [mm]", ylim=(1e-7, 1e3))
-    ax.set_title("off the constraint manifold: two constraints all the time", fontsize=9)
+    state(ax, "the shaft stays at the entry point within what the hand can bend")
     ax.legend(fontsize=8, frameon=False, loc="upper right")
     return save(fig, path)
 
@@ -300,7 +300,7 @@ def draw_poses(ax: Any, trace: Trace, m: Metrics) -> None:
     ax.set(xlim=(-110, 110), ylim=(-245, 185), aspect="equal")
     ax.set(xlabel="towards the tissue [mm]", ylabel="height [mm]")
     ratio = m["shaped.tip_distance"] / m["shaped.handle_distance"]
-    ax.set_title(f"the grip (dots) leads; tip distance / handle distance {ratio:.2f}", fontsize=9)
+    state(ax, f"the tip moves {ratio:.2f} × the grip (dots)")
     ax.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
@@ -318,7 +318,7 @@ def draw_motion(ax: Any, trace: Trace) -> None:
         color="#E8B4AE", alpha=0.5, label="the tip touches the tissue",
     )  # fmt: skip
     ax.set(xlabel="time [s]", ylabel="position [mm]", xlim=(0.0, SECONDS), ylim=(-45, 85))
-    ax.set_title("the fulcrum: grip and tip go opposite ways", fontsize=9)
+    state(ax, "the fulcrum: grip and tip go opposite ways")
     ax.legend(fontsize=8, frameon=False, loc="upper right")
 
 
@@ -332,7 +332,7 @@ def draw_lever(ax: Any, traces: dict[str, Trace], m: Metrics) -> None:
             label=f"tip {m[f'{name}.tip_force']:.2f} N × lever = {m[f'{name}.lever_force']:.2f} N",
         )  # fmt: skip
     ax.set(xlabel="time [s]", ylabel="force across the shaft [N]", xlim=(0.0, SECONDS))
-    ax.set_title("the lever: what the hand needs to press the tip", fontsize=9)
+    state(ax, "the lever: what the hand needs to press the tip")
     ax.legend(fontsize=8, frameon=False, loc="upper right")
 
 

@@ -15,7 +15,7 @@ from detent.devices import IDEAL
 from detent.experiments.corner import FORCE, LIMITS, METHODS, RATE, WALL_X, extent
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most
 from detent.hands import Constant
-from detent.record.plots import METHOD_COLOURS, figure, save
+from detent.record.plots import METHOD_COLOURS, figure, legend, save, state
 from detent.session import Session
 from detent.world.world import World
 
@@ -119,8 +119,10 @@ def draw_sweep(depths: Curves, returned: Curves, physical: np.ndarray, path: Pat
     axes[0].loglog(SPEEDS, 1e3 * physical, "k--", lw=1, label="mv²/2(F$_{cap}$ − F$_h$)")
     axes[0].set(xlabel="speed of the impact [m/s]", ylabel="stopping depth [mm]")
     axes[1].set(xlabel="speed of the impact [m/s]", ylabel="energy returned / received [-]")
+    state(axes[0], "hard impacts stop where the cap allows, whatever the law")
+    state(axes[1], "re-zeroing the spring returns nothing")
     for ax in axes:
-        ax.legend(fontsize=8, frameon=False)
+        legend(ax)
     return save(fig, path)
 
 

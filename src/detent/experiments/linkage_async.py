@@ -24,7 +24,7 @@ from detent.experiments.linkages import (
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds
 from detent.hands import Constant
 from detent.local import LocalModel, Pace
-from detent.record.plots import BLACK, RED, figure, save
+from detent.record.plots import BLACK, RED, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.world import World
@@ -140,8 +140,8 @@ def draw_async(traces: dict[str, Trace], delay: float, path: Path) -> Any:
     for row, (held, number) in enumerate((("distal", "5.10"), ("middle", "5.11"))):
         draw_linkage(axes[row, 0], held)
         penalty, free = traces[f"frozen-{held}-penalty"], traces[f"frozen-{held}-free"]
-        draw_paths(axes[row, 1], penalty, f"Fig {number}(a): {held} link, with the penalty")
-        draw_paths(axes[row, 2], free, f"Fig {number}(b): {held} link, acceleration only")
+        draw_paths(axes[row, 1], penalty, f"with the penalty: together (Fig {number}a)")
+        draw_paths(axes[row, 2], free, f"acceleration only: device and tool part (Fig {number}b)")
         ax = axes[row, 3]
         draw_drifts(ax, {"frozen, without penalty": free, "frozen, with penalty": penalty})
         at_once = {
@@ -155,7 +155,7 @@ def draw_async(traces: dict[str, Trace], delay: float, path: Path) -> Any:
         }
         draw_drifts(ax, local, ":")
         ax.set_ylim(0.0, 1.4 * ax.get_ylim()[1])
-        ax.set_title(f"{held} link: distance between device and tool", fontsize=9)
+        state(ax, f"{held} link: a frozen model drifts without the penalty")
     return save(fig, path)
 
 
@@ -172,7 +172,7 @@ def draw_linkage(ax: Any, held: str) -> None:
     ax.annotate("", (x + 25, y), (x, y), arrowprops=style)
     ax.annotate("0.4 N", (x + 5, y - 14), color=RED, fontsize=9)
     ax.set(xlim=(-15, 145), ylim=(-60, 75), aspect="equal", xlabel="x [mm]", ylabel="y [mm]")
-    ax.set_title(f"Fig 5.9: at the start, {held} link held", fontsize=9)
+    state(ax, f"the {held} link is held (Fig 5.9)")
     ax.legend(fontsize=8, frameon=False, loc="lower left")
 
 

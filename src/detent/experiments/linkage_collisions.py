@@ -12,7 +12,7 @@ import numpy as np
 from detent.experiments.local_models import FRAME, METHODS, prefixed
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, at_most, holds
 from detent.hands import Guided
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save, state
 from detent.record.trace import Trace
 from detent.world.world import World
 
@@ -143,8 +143,8 @@ def draw_collisions(traces: Mapping[str, Trace], period: float, path: Path) -> A
                                 textcoords="offset points", fontsize=8)  # fmt: skip
         energy.set(ylabel="kinetic energy of the proxy [mJ]")
         letter = "ab"[fig_number - 16]
-        words = f"Fig 6.15({letter}): e = {RESTITUTIONS[name]:g}; circles: before a collision, "
-        energy.set_title(words + "red: its change, numbers: contacts at once", fontsize=9)
+        words = f"e = {RESTITUTIONS[name]:g}: no collision adds energy (red: its change), "
+        state(energy, f"{words}numbers: contacts at once (Fig 6.15{letter})")
         wrench = np.abs(trace["environment_wrench"])
         size = np.hypot(wrench[:, 0], wrench[:, 1])
         for ax, values, unit in (
@@ -157,7 +157,8 @@ def draw_collisions(traces: Mapping[str, Trace], period: float, path: Path) -> A
             ax.set(yscale="log", ylabel=f"environment {unit}", ylim=(1e-3, 1e4))
             ax.legend(fontsize=8, frameon=False, loc="upper right", ncol=2)
         torque.set(ylim=(1e-5, 1e3))
-        force.set_title(f"Fig 6.{fig_number}", fontsize=9)
+        state(force, f"forces of impacts stand far above those of contact (Fig 6.{fig_number})")
+        state(torque, f"and so do torques (Fig 6.{fig_number})")
     for ax in axes.flat:
         ax.set(xlabel="time [s]", xlim=(0.0, LEG * (len(AIMS) + 1)))
     return save(fig, path)

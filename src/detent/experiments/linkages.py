@@ -15,7 +15,7 @@ from detent.coupling.linkage import Shaping, Topology
 from detent.devices import IDEAL
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds, within
 from detent.hands import Constant
-from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save
+from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.world import World
@@ -190,14 +190,16 @@ def middle_claims(m: Metrics) -> list[Claim]:
 def draw_simulations(traces: dict[str, Trace], title: str, path: Path) -> Any:
     """TH Fig 5.7 or 5.8: the columns (a) and (b), as the document has it and corrected."""
     fig, axes = figure(2, 3, (13, 7.2), title)
-    for row, (kind, words) in enumerate(
-        (("literal", "the documents' law"), ("corrected", "with the bias (errata E10)"))
-    ):
+    rows = (
+        ("literal", "the documents' law", "without the penalty they part"),
+        ("corrected", "with the bias (errata E10)", "with the bias they part no further"),
+    )
+    for row, (kind, words, drifts) in enumerate(rows):
         free, held = traces[kind], traces[f"{kind}-penalty"]
-        draw_paths(axes[row, 0], free, f"(a) constraints in the acceleration only; {words}")
-        draw_paths(axes[row, 1], held, f"(b) with the penalty; {words}")
+        draw_paths(axes[row, 0], free, f"acceleration only, {words} (column a)")
+        draw_paths(axes[row, 1], held, f"with the penalty, {words} (column b)")
         draw_drifts(axes[row, 2], {"without penalty": free, "with penalty": held})
-        axes[row, 2].set_title("distance between device and tool", fontsize=9)
+        state(axes[row, 2], drifts)
     if "narrow" in traces:
         narrow, ax = traces["narrow"], axes[0, 2]
         style: dict[str, Any] = {"color": GREEN, "lw": 1.0, "ls": ":"}
@@ -220,7 +222,7 @@ def draw_paths(ax: Any, trace: Trace, title: str) -> None:
             step="post", label="one constraint",
         )  # fmt: skip
     ax.set(xlabel="time [s]", ylabel="position [mm]", xlim=(0.0, time[-1]))
-    ax.set_title(title, fontsize=9)
+    state(ax, title)
     ax.legend(fontsize=8, frameon=False)
 
 

@@ -15,7 +15,7 @@ from detent.errors import ServoFault
 from detent.experiments.local_models import FRAME, METHODS, Method, angle, losses, prefixed
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds, within
 from detent.hands import Sinusoid
-from detent.record.plots import METHOD_COLOURS, figure, save
+from detent.record.plots import METHOD_COLOURS, figure, save, state
 from detent.record.trace import Trace
 from detent.world.friction import Friction
 from detent.world.world import World
@@ -129,7 +129,10 @@ def draw_holes(traces: Mapping[str, Trace], title: str, path: Path) -> Any:
             ax.plot(across, up, **style)
             ax.set(xlabel=xlabel, ylabel=ylabel)
             ax.ticklabel_format(useOffset=False)
-        column[0].set_title(METHODS[name].words, fontsize=9)
+        wide = np.ptp(x)
+        state(column[0], f"{METHODS[name].words}: {wide:.2g} mm wide")
+        state(column[1], "from side to side")
+        state(column[2], "and turning")
     return save(fig, path)
 
 
@@ -271,7 +274,7 @@ def draw_stiff(traces: Mapping[str, Trace], m: Metrics, period: float, path: Pat
             ax.set(xlim=(-100, 100), ylim=(-50, 150))
             ax.annotate("unstable: it leaves the hole", (-95, -45), fontsize=9)
         ax.set(xlabel="x of the device [mm]", ylabel="y of the device [mm]")
-        ax.set_title(METHODS[name].words, fontsize=9)
+        state(ax, METHODS[name].words)
     ax = axes[0, 3]
     values = [max(m[f"{name}.largest_stable"], 1.0) / 1e3 for name in LIMITS]
     colours = [METHOD_COLOURS[name] for name in LIMITS]
@@ -284,7 +287,7 @@ def draw_stiff(traces: Mapping[str, Trace], m: Metrics, period: float, path: Pat
     ax.axvline(4.0, color="0.5", lw=1, ls="--")
     ax.axvline(15.0, color="0.5", lw=1, ls="--")
     ax.set(xlabel="largest stable stiffness [kN/m]")
-    ax.set_title("dashed: 4 and 15 kN/m of the document", fontsize=9)
+    state(ax, "largest stable stiffness (dashed: 4 and 15 kN/m)")
     ax.invert_yaxis()
     return save(fig, path)
 

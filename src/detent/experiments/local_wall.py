@@ -23,7 +23,7 @@ from detent.experiments.protocol import (
     within,
 )
 from detent.hands import Constant, Sinusoid
-from detent.record.plots import BLACK, METHOD_COLOURS, figure, save
+from detent.record.plots import BLACK, METHOD_COLOURS, figure, save, state
 from detent.record.trace import Trace
 from detent.world.world import World
 
@@ -96,13 +96,16 @@ def draw_peg_travel(traces: Mapping[str, Trace], frequency: float, delay: float,
         f"engine {1e3 * delay:.3g} ms late"
     )
     fig, axes = figure(1, 3, (14, 4.4), title)
-    for ax, name, letter in ((axes[0, 0], "lm0", "a"), (axes[0, 1], "lm5", "b")):
+    for ax, name, letter, said in (
+        (axes[0, 0], "lm0", "a", "it digs out"),
+        (axes[0, 1], "lm5", "b", "it stays"),
+    ):
         trace = traces[name]
         ax.plot(trace["time"], 1e3 * trace["device_position"][:, 0], color=METHOD_COLOURS[name])
         for side in (-1.0, 1.0):
             ax.axhline(side * 1e3 * PUSH / STIFFNESS, color="0.5", lw=1, ls="--")
         ax.set(xlabel="time [s]", ylabel="position of the hand [mm]")
-        ax.set_title(f"Fig 6.11({letter}): {PEGS[name].words}", fontsize=9)
+        state(ax, f"{PEGS[name].words}: {said} (Fig 6.11{letter})")
     axes[0, 1].annotate(
         "F / K", (0.0, 1e3 * PUSH / STIFFNESS), xytext=(2, 3), textcoords="offset points",
         fontsize=8, color="0.4",
@@ -113,7 +116,7 @@ def draw_peg_travel(traces: Mapping[str, Trace], frequency: float, delay: float,
         deformed = 1e3 * trace["deformation"]
         ax.plot(trace["time"], deformed, color=METHOD_COLOURS[name], label=PEGS[name].words)
     ax.set(xlabel="time [s]", ylabel="deformation of the proxy [mm]")
-    ax.set_title("walls that came late and were moved to where the peg was", fontsize=9)
+    state(ax, "because late walls are moved to where the peg is")
     ax.legend(fontsize=8, frameon=False)
     return save(fig, path)
 
@@ -246,7 +249,7 @@ def draw_walls(
         ylim=(-12, 12),
         xlim=(0.25, None),
     )
-    left.set_title("the worst of six starts", fontsize=9)
+    state(left, "with ε it turns at the wall, its literal form does not (worst of six)")
     left.legend(fontsize=8, frameon=False, loc="lower left")
     ratios = np.geomspace(0.1, 10.0, 50)
     right.plot(ratios, 1e3 * EPSILON * ratios, color="0.5", lw=1, ls="--", label="v (T + latency)")
@@ -255,7 +258,7 @@ def draw_walls(
     right.axhline(1e3 * PLASTIC, color="0.5", lw=1, ls=":", label="1 mm")
     right.set(xscale="log", yscale="log", xlabel="speed × (period + latency) / ε [-]")
     right.set(ylabel="how far behind the wall the device turns [mm]", ylim=(0.1, 60.0))
-    right.set_title("when an update is later than ε allows, the wall is felt late", fontsize=9)
+    state(right, "when an update is later than ε allows, the wall is felt late")
     right.legend(fontsize=8, frameon=False)
     return save(fig, path)
 

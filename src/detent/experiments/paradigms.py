@@ -15,7 +15,7 @@ from detent.errors import ServoFault
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds, within
 from detent.hands import Constant, Sinusoid
 from detent.mechanism.library import INERTIA, MASS, SPHERE, builtin
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 
@@ -176,8 +176,11 @@ def draw_paradigms(
              f"impedance\n({m['device_mass']:.2f} kg device)"]  # fmt: skip
     bars.bar(names, values, color=[GREEN, BLUE, ORANGE], width=0.6)
     bars.set_ylabel("inertia felt along the surface [kg]")
+    state(sweep, "an impedance device hums where the constraint is stiff")
+    state(give, "an admittance display gives way less")
+    state(bars, "the display hides its 11 kg, the other adds its own mass")
     for ax in (sweep, give):
-        ax.legend(fontsize=8, frameon=False)
+        legend(ax)
     return save(fig, path)
 
 

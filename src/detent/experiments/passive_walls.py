@@ -30,7 +30,19 @@ from detent.experiments.sampled_wall import (
     roughness,
     swing,
 )
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, PINK, RED, SKY, figure, save
+from detent.record.plots import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    figure,
+    legend,
+    save,
+    state,
+)
 from detent.record.trace import Trace
 
 SOURCE = "Colgate and Schenkel 1994; Hulin 2006"
@@ -193,14 +205,18 @@ def draw_laws(traces: dict[str, Trace], case: WallCase, path: Path) -> Any:
         if name != "off":
             axes[0, 0].plot(time, 1e3 * height(trace), label=WORDS[name], **style)
             shown = (time > 1.0) & (time < 1.1)
-            axes[0, 1].plot(time[shown], trace["device_wrench"][shown, 1], **style)
+            felt = trace["device_wrench"][shown, 1]
+            axes[0, 1].plot(time[shown], felt, label=WORDS[name], **style)
         gift = np.maximum.accumulate(-1e3 * np.asarray(trace["port_energy"]))
         axes[0, 2].semilogy(time, np.maximum(gift, 1e-2), label=WORDS[name], **style)
     axes[0, 0].set(xlabel="time [s]", ylabel="height over the wall [mm]")
     axes[0, 1].set(xlabel="time [s]", ylabel="force on the device [N]")
     axes[0, 2].set(xlabel="time [s]", ylabel="given by the motors so far, −W [mJ]")
-    for ax in (axes[0, 0], axes[0, 2]):
-        ax.legend(fontsize=8, frameon=False)
+    state(axes[0, 0], "each law keeps the tool in the wall")
+    state(axes[0, 1], "a damper without a bound kicks, the others do not")
+    state(axes[0, 2], "without a law the motors give energy without end")
+    for ax in axes.flat:
+        legend(ax, fontsize=7)
     return save(fig, path)
 
 

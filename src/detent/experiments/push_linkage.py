@@ -12,7 +12,7 @@ import numpy as np
 from detent.experiments.local_models import FRAME, METHODS, losses, prefixed
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, holds, within
 from detent.hands import Constant
-from detent.record.plots import BLACK, METHOD_COLOURS, figure, save
+from detent.record.plots import BLACK, METHOD_COLOURS, figure, save, state
 from detent.record.trace import Trace
 from detent.world.world import World
 
@@ -187,12 +187,13 @@ def draw_pushes(
     rise.annotate("the link at the wall", (0.05, 1e3 * RISE + 0.4), fontsize=8, color="0.4")
     rise.set(xlabel="time [s]", ylabel="the device over the link's start [mm]", ylim=(-6, 25))
     touch.set(xlabel="time [s]", yticks=(), xlim=(0, SECONDS), ylim=(0.6, len(traces) + 0.6))
-    touch.set_title("when the peg touches the link", fontsize=9)
+    state(touch, "the more of its motion is known, the longer the contact lasts")
+    state(rise, "the link is lifted to the wall (Fig 6.24)")
     time = blocks["sync"]["time"]
     speed.plot(time, 1e3 * FORCE / (PEG + BLOCK) * time, color=BLACK, lw=0.8, ls=":")
     speed.annotate("slope F / (m₁ + m₂)", (1.95, 66), fontsize=8)
     speed.set(xlabel="time [s]", ylabel="velocity of the device [mm/s]", ylim=(-60, 150))
-    speed.set_title("the same with a free block of 3 kg", fontsize=9)
+    state(speed, "a free block of 3 kg: the slope should be that of both masses")
     for ax in (rise, speed):
         ax.legend(fontsize=8, frameon=False, loc="lower right")
     return save(fig, path)

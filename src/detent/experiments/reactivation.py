@@ -25,7 +25,7 @@ from detent.experiments.protocol import (
     within,
 )
 from detent.hands import Constant
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, legend, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -167,10 +167,10 @@ def draw_reactivation(trace: Trace, first: int, second: int, at_b: Strike, path:
     last = pose(trace, second)
     turned = last + np.array([0.0, 0.0, 0.03 * at_b.excluded.velocity[2]])
     resting = pose(trace, (first + second) // 2)
-    draw_moment(axes[0, 0], pose(trace, first), "(a) A strikes: infinite stiffness")
-    draw_moment(axes[0, 1], resting, "(b) A rests: limited stiffness")
-    draw_moment(axes[0, 2], last, "(c) B strikes, A excluded")
-    draw_moment(axes[0, 3], last, "(d) B strikes, A re-activated")
+    draw_moment(axes[0, 0], pose(trace, first), "A strikes: infinite stiffness")
+    draw_moment(axes[0, 1], resting, "A rests: limited stiffness")
+    draw_moment(axes[0, 2], last, "B strikes, A excluded")
+    draw_moment(axes[0, 3], last, "B strikes, A re-activated")
     draw_peg(axes[0, 2], turned, RED, lw=1.2, ls="--")
     axes[0, 2].annotate("turns into A", (0, 1e3 * FLOOR + 25), color=RED, fontsize=9, ha="center")
     tips = 1e3 * (last[:2] + corners(last[2])[[1, 0]])  # A, B
@@ -190,7 +190,7 @@ def draw_moment(ax: Any, at: np.ndarray, title: str) -> None:
         ax.annotate(name, (x, y - 5), ha="center", fontsize=10, weight="bold")
     ax.set(xlim=(-34, 40), ylim=(1e3 * FLOOR - 8, 1e3 * FLOOR + 32), aspect="equal")
     ax.set(xlabel="x [mm]", ylabel="y [mm]")
-    ax.set_title(title, fontsize=9)
+    state(ax, title)
 
 
 def draw_impulse(ax: Any, tip: np.ndarray, impulse: float, colour: str) -> None:
@@ -223,15 +223,17 @@ def draw_outcomes(axes: Any, trace: Trace, first: int, second: int, at_b: Strike
     )
     axes[0].set(xlabel="time [ms]", ylabel="normal velocity [m/s]", ylim=(-0.45, 0.04))
     axes[1].set(xlabel="time [ms]", ylabel="penetration [mm]", ylim=(-0.2, None))
-    axes[0].legend(fontsize=8, frameon=False, loc="lower left")
-    axes[1].legend(fontsize=8, frameon=False)
+    state(axes[0], "in the session A does not move when B strikes")
+    state(axes[1], "and goes no deeper")
+    legend(axes[0], "lower left")
+    legend(axes[1])
     both = (at_b.excluded, at_b.reactivated)
     draw_choice(axes[2], [float(at_b.J[0] @ one.velocity) for one in both])
     axes[2].set(ylabel="normal velocity of A after [m/s]")
-    axes[2].set_title("below zero: into the floor at A", fontsize=9)
+    state(axes[2], "excluded, A goes into the floor")
     draw_choice(axes[3], [float(one.velocity[2]) for one in both])
     axes[3].set(ylabel="angular velocity after [rad/s]")
-    axes[3].set_title("below zero: clockwise", fontsize=9)
+    state(axes[3], "excluded, the peg turns clockwise")
 
 
 def draw_choice(ax: Any, values: list[float]) -> None:

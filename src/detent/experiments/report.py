@@ -10,18 +10,15 @@ from typing import Any
 from detent.experiments.protocol import Result
 from detent.record.plots import save_as
 
-FIGURES = ("png", "svg")  # of a reproduction
-PUBLISHED = ("png", "svg", "pdf")  # of a single experiment
+FIGURES = ("png", "svg", "pdf")
 
 
-def write_outputs(
-    name: str, result: Result, folder: Path, traces: bool, kinds: tuple[str, ...] = FIGURES
-) -> None:
+def write_outputs(name: str, result: Result, folder: Path, traces: bool) -> None:
     """The figure of an experiment in several formats and, if asked for, its traces."""
     folder.mkdir(parents=True, exist_ok=True)
     if result.figure is not None:
-        drawn = result.figure(folder / f"{name}.{kinds[0]}")
-        for kind in kinds[1:]:
+        drawn = result.figure(folder / f"{name}.{FIGURES[0]}")
+        for kind in FIGURES[1:]:
             save_as(drawn, folder / f"{name}.{kind}")
     if traces:
         for method, trace in result.traces.items():

@@ -24,7 +24,18 @@ from detent.experiments.protocol import (
 )
 from detent.hands import Playback
 from detent.mechanism.library import DAMPING, INERTIA, MASS, WHEEL, builtin
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
+from detent.record.plots import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    draw_envelope,
+    figure,
+    legend,
+    save,
+    state,
+)
 from detent.record.trace import Trace
 from detent.session import Session
 
@@ -154,24 +165,42 @@ def disk_claims(m: Metrics) -> list[Claim]:
 def draw_disk(trace: Trace, shown: dict[str, np.ndarray], loops: int, path: Path) -> Any:
     """S2 Fig 8 and 9."""
     title = "An upright disk rolls on a plane (S2 Fig 8–9); errors as the display measures them"
-    fig, axes = figure(2, 3, (13, 7), title)
+    fig, axes = figure(2, 3, (14, 7.4), title)
     draw_track(axes[0, 0], trace, loops)
     early = trace["time"] < SHOWN
-    parts = (
-        (axes[0, 1], 1e6 * shown["height"], "height error [µm]", "Fig 9A", RED),
-        (axes[0, 2], 1e6 * shown["tilt"], "orientation error [µrad]", "Fig 9B", ORANGE),
-        (axes[1, 0], 1e3 * shown["velocity"], "rolling velocity [mm/s]", "Fig 9C", BLUE),
-        (axes[1, 1], shown["rolling"], "rolling error [%]", "Fig 9D", GREEN),
-        (axes[1, 2], trace["hand_wrench"][:, 2], "force on the plane [N]", "the hand presses",
-         BLACK),
-    )  # fmt: skip
-    for ax, values, label, words, colour in parts:
-        ax.plot(trace["time"][early], values[early], color=colour, lw=0.8)
-        ax.set(xlabel="time [s]", ylabel=label)
-        ax.set_title(words, fontsize=9)
-    axes[0, 1].set_ylim(-12.0, 12.0)
-    axes[1, 1].set_yscale("symlog", linthresh=1.0)
+    time = trace["time"][early]
+    height, tilt, rolling = (shown[name][early] for name in ("height", "tilt", "rolling"))
+    most, turn = (2.0 * step for step in RESOLUTION[:2])
+    draw_error(axes[0, 1], time, 1e6 * height, 1e6 * most, RED, "height error [µm]")
+    state(axes[0, 1], "height stays within two steps of the display (Fig 9A)")
+    draw_error(axes[0, 2], time, 1e6 * tilt, 1e6 * turn, ORANGE, "orientation error [µrad]")
+    state(axes[0, 2], "it stays upright within two steps (Fig 9B)")
+    axes[1, 0].plot(time, 1e3 * shown["velocity"][early], color=BLUE, lw=1.2, label="measured")
+    axes[1, 0].set(ylabel="rolling velocity [mm/s]", ylim=(-110, 135))
+    state(axes[1, 0], "it rolls forth and back, and turns in between (Fig 9C)")
+    moving = np.abs(shown["velocity"][early]) > MOVING
+    for part, colour, words in ((moving, GREEN, "rolling"), (~moving, BLACK, "nearly at rest")):
+        values = np.where(part, rolling, np.nan)
+        axes[1, 1].plot(time[::4], values[::4], ".", ms=1.5, color=colour, label=words)
+    axes[1, 1].set(ylabel="rolling error [%]", ylim=(1e-3, 1e3), yscale="log")
+    state(axes[1, 1], "the rolling error is large only near zero speed (Fig 9D)")
+    axes[1, 2].plot(time, trace["hand_wrench"][early, 2], color=BLACK, lw=1.2, label="hand")
+    axes[1, 2].set(ylabel="force on the plane [N]", ylim=(-22, 4))
+    state(axes[1, 2], "meanwhile the hand presses with up to 20 N")
+    for ax in axes.flat[1:]:
+        ax.set(xlabel="time [s]")
+        legend(ax, "upper right", markerscale=6, ncols=2)
     return save(fig, path)
+
+
+def draw_error(
+    ax: Any, time: np.ndarray, values: np.ndarray, most: float, colour: str, label: str
+) -> None:
+    """An error as its envelope, and how large it may be."""
+    draw_envelope(ax, time, values, 160, colour, "error")
+    for sign in (-1.0, 1.0):
+        ax.axhline(sign * most, color="0.5", lw=1, ls=":", label="two steps" if sign > 0 else None)
+    ax.set(ylabel=label, ylim=(-1.5 * most, 1.5 * most))
 
 
 def draw_track(ax: Any, trace: Trace, loops: int) -> None:
@@ -186,8 +215,8 @@ def draw_track(ax: Any, trace: Trace, loops: int) -> None:
     ax.plot(track[:, 0], track[:, 1], color=BLACK, lw=1, label="tire track")
     ax.set_aspect("equal", adjustable="datalim")
     ax.set(xlabel="x [mm]", ylabel="y [mm]")
-    ax.set_title(f"reference: parallel parking, {loops} loops (Fig 8)", fontsize=9)
-    ax.legend(fontsize=7, frameon=False, loc="upper right")
+    state(ax, f"parallel parking moves it sideways, {loops} loops (Fig 8)")
+    legend(ax, "upper right", fontsize=7)
 
 
 EXPERIMENTS = (

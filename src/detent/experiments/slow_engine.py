@@ -22,7 +22,7 @@ from detent.experiments.protocol import (
 )
 from detent.hands import Guided
 from detent.local import LocalModel, Pace
-from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save
+from detent.record.plots import BLUE, GREEN, ORANGE, RED, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.clutter import STEP, cluttered
@@ -185,7 +185,10 @@ def draw_pile(trace: Trace, m: Metrics, path: Path) -> Any:
     for i, update in enumerate(updates[np.abs(updates - middle) < m["period"]]):
         close.axvline(update, color=ORANGE, lw=2, label="" if i else "updates of the engine")
     close.set(xlabel="time [s]", ylabel="environment force [N]")
-    close.set_title("both rates: two periods of the engine", fontsize=9)
+    state(close, "between two updates of the engine the force goes on")
+    state(force, "the force stays bounded while the pile gives way")
+    state(place, "the block is pushed through the pile")
+    state(count, "only what is near is in the local model")
     close.legend(fontsize=8, frameon=False)
     for axis, colour in zip(range(3), (BLUE, ORANGE, GREEN), strict=True):
         moved = 1e3 * (trace["device_position"][:, axis] - trace["device_position"][0, axis])

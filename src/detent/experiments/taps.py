@@ -19,7 +19,7 @@ from detent.experiments.protocol import (
     at_most,
     within,
 )
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import MATERIALS, Contact
@@ -161,10 +161,10 @@ def draw_taps(traces: dict[str, Trace], path: Path) -> Any:
     axes[1, 1].set(ylabel="force on the device [N]", xlim=(0, 60), xlabel="time [ms]")
     for level in (-CAP, CAP):
         axes[1, 1].axhline(level, color="0.5", ls="--", lw=0.8)
-    axes[0, 0].set_title("a tap", fontsize=9)
-    axes[0, 1].set_title("the same momentum in the end", fontsize=9)
-    axes[1, 0].set_title("spectrum of the force", fontsize=9)
-    axes[1, 1].set_title(f"a hard tap, {HARD:g} m/s: stretched under the cap", fontsize=9)
+    state(axes[0, 0], "a tap rings like the material")
+    state(axes[0, 1], "the momentum is the same in the end")
+    state(axes[1, 0], "materials differ by where their spectrum peaks")
+    state(axes[1, 1], f"a hard tap, {HARD:g} m/s, is stretched under the cap (dashed)")
     for ax in axes.flat:
         ax.legend(fontsize=8, frameon=False, loc="best" if ax is not axes[1, 1] else "lower right")
     return save(fig, path)

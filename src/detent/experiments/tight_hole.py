@@ -14,7 +14,7 @@ from detent.devices import IDEAL
 from detent.experiments.peg import HALF, draw_peg, pose
 from detent.experiments.protocol import Claim, Experiment, Metrics, Range, Result, at_most, holds
 from detent.hands import Hand, Impedance
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -172,7 +172,7 @@ def draw_hole(traces: dict[str, Trace], path: Path) -> Any:
         )
     energy_ax.set_yscale("log")
     energy_ax.set(ylabel="kinetic energy lost, −ΔKE [mJ]")
-    energy_ax.set_title("Fig 4: each collision takes energy, none gives", fontsize=9)
+    state(energy_ax, "each collision takes energy, none gives (Fig 4)")
     count_ax.axhline(3.5, color="0.5", lw=1, ls="--")
     count_ax.annotate("redundant: more rows than degrees of freedom", (0.05, 3.6), fontsize=8)
     count_ax.set(ylabel="simultaneous collisions [rows]", ylim=(0.5, 5.5))
@@ -183,11 +183,15 @@ def draw_hole(traces: dict[str, Trace], path: Path) -> Any:
     force_ax.set_yscale("symlog", linthresh=5.0)
     force_ax.set(ylabel="force on the hand [N]", yticks=(-500, -50, -5, 0, 5, 50))
     force_ax.set_yticklabels(("−500", "−50", "−5", "0", "5", "50"))
-    force_ax.set_title("Fig 5: forces and torque on the hand", fontsize=9)
+    state(force_ax, "impacts stand far above the force of the penalty (Fig 5)")
     torque_ax.plot(time, trace["device_wrench"][:, 5], color=GREEN, lw=1.1, label="torque")
     torque_ax.set_yscale("symlog", linthresh=0.1)
     torque_ax.set(ylabel="torque on the hand [N·m]", yticks=(-10, -1, -0.1, 0, 0.1, 1))
     torque_ax.set_yticklabels(("−10", "−1", "−0.1", "0", "0.1", "1"))
+    state(axes[0, 0], "the peg goes into a hole of its own width (Fig 3)")
+    state(path_ax, "it enters the hole, and x stays within a millimetre there")
+    state(count_ax, "up to five contacts strike at once (Fig 4)")
+    state(torque_ax, "and the torque (Fig 5)")
     for ax in (path_ax, energy_ax, count_ax, force_ax, torque_ax):
         ax.set(xlabel="time [s]", xlim=(0.0, time[-1]))
         ax.legend(fontsize=8, frameon=False)

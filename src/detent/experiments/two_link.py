@@ -14,7 +14,7 @@ from detent.collision import resolve_collision
 from detent.devices import IDEAL
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, within
 from detent.hands import Constant
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, PINK, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, PINK, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -181,6 +181,7 @@ def draw_arm(curves: dict[float, np.ndarray], path: Path) -> Any:
         )
     sketch.annotate("q̇₀ = (1, 1) rad/s", (0.12, 2.05), fontsize=9)
     sketch.set(xlim=(-1.1, 1.1), ylim=(-0.2, 2.2), aspect="equal", xlabel="x [m]", ylabel="y [m]")
+    state(sketch, "the arm meets a post at four heights (Fig 4.11)")
     fine = np.linspace(0.0, 1.0, 200)
     for height, loss in curves.items():
         ax = base if height < 1.0 else distal
@@ -189,8 +190,8 @@ def draw_arm(curves: dict[float, np.ndarray], path: Path) -> Any:
         ax.plot(RESTITUTIONS, loss, "o", ms=4, color=COLOURS[height], label=label)
         ax.plot(fine, (1.0 - fine**2) * loss[0], color=COLOURS[height], lw=1.2)
     distal.axhline(ENERGY, color="0.5", lw=1, ls="--", label="all of it, 7/3 J")
-    base.set_title("(a) base link", fontsize=9)
-    distal.set_title("(b) distal link", fontsize=9)
+    state(base, "base link: the loss is (1 − e²) of that at e = 0 (Fig 4.12a)")
+    state(distal, "distal link: struck at 1.5 m, all energy goes (Fig 4.12b)")
     for ax in (base, distal):
         ax.plot([], [], color="0.3", lw=1.2, label="(1 − e²) · loss at e = 0")
         ax.set(xlabel="restitution e [-]", ylabel="kinetic energy lost [J]", ylim=(0.0, None))

@@ -14,7 +14,7 @@ from detent.experiments.manifold import constraint_errors
 from detent.experiments.protocol import Claim, Experiment, Metrics, Positive, Result, at_most, holds
 from detent.hands import Guided, Playback
 from detent.mechanism.library import CIRCLE, builtin
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, SKY, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, SKY, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 
@@ -188,7 +188,7 @@ def draw_circle(trace: Trace, release: float, path: Path) -> Any:
         sketch.plot(*points, "o-", color=SKY, ms=3, lw=1.5, alpha=0.6)
     sketch.set_aspect("equal", adjustable="datalim")
     sketch.set(xlabel="x [mm]", ylabel="y [mm]")
-    sketch.set_title("the arm every 0.14 s (Fig 7)", fontsize=9)
+    state(sketch, "the end point stays on the circle, shown every 0.14 s (Fig 7)")
     energy.plot(time, 1e3 * trace["tool_energy"], color=BLACK, label="total")
     energy.plot(time, 1e3 * trace["part_energies"][:, 0], color=ORANGE, label="link 1 (base)")
     energy.plot(time, 1e3 * trace["part_energies"][:, 1], color=BLUE, label="link 2 (distal)")
@@ -199,10 +199,12 @@ def draw_circle(trace: Trace, release: float, path: Path) -> Any:
     error.plot(time, 1e6 * along, color=RED, lw=0.7, label="along the circle, as measured")
     error.plot(time, 1e6 * radial, color=SKY, lw=0.7, label="across it")
     error.set(ylabel="position error [µm]")
-    for ax, letter in ((energy, "A"), (speed, "B"), (error, "C")):
+    state(energy, "driven until the dashed line, released it slows down (Fig 12A)")
+    state(speed, "the speed along the circle changes with the arm (Fig 12B)")
+    state(error, "the measured error stays below a tenth of a millimetre (Fig 12C)")
+    for ax in (energy, speed, error):
         ax.axvline(release, color="0.5", ls="--", lw=1)
         ax.set_xlabel("time [s]")
-        ax.set_title(f"Fig 12{letter}; released at the dashed line", fontsize=9)
         ax.legend(fontsize=7, frameon=False)
     return save(fig, path)
 

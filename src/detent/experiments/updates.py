@@ -14,7 +14,7 @@ from detent.experiments.linkage_collisions import AIMS
 from detent.experiments.protocol import Claim, Count, Experiment, Metrics, Result, at_most, holds
 from detent.hands import Guided, Hand, Sinusoid
 from detent.local import LocalModel, Pace
-from detent.record.plots import BLUE, ORANGE, RED, figure, save
+from detent.record.plots import BLUE, ORANGE, RED, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -157,7 +157,9 @@ def update_claims(m: Metrics) -> list[Claim]:
 
 def draw_updates(found: dict[str, list[Run]], traces: dict[str, Trace], path: Path) -> Any:
     """Steps against the period, and one run of each scene."""
-    fig, axes = figure(2, 2, (11, 7), "Updates of a local model: no steps (TH 6.2.2)")
+    fig, axes = figure(
+        2, 2, (11, 7), "Updates of a local model: jitter to 100 %, loss to 50 % (TH 6.2.2)"
+    )
     for row, (name, some) in enumerate(found.items()):
         ax = axes[row, 0]
         periods = [1e3 * run.period for run in some]
@@ -165,7 +167,7 @@ def draw_updates(found: dict[str, list[Run]], traces: dict[str, Trace], path: Pa
         ax.plot(periods, [run.turn for run in some], ".", color=ORANGE, ms=4, label="torque")
         ax.axhline(1.0, color=RED, lw=1, label="slew limit")
         ax.set(xlabel="engine period [ms]", ylabel="largest step / slew limit [-]")
-        ax.set_title(f"{name}: {len(some)} runs, jitter to 100 %, loss to 50 %", fontsize=9)
+        state(ax, f"{name}: no update steps beyond the slew limit, {len(some)} runs")
         ax.legend(fontsize=8, frameon=False)
         draw_run(axes[row, 1], name, traces[name])
     return save(fig, path)
@@ -178,7 +180,7 @@ def draw_run(ax: Any, name: str, trace: Trace) -> None:
     ax.plot(trace["time"], force, color=BLUE, lw=0.8, label="environment")
     ax.plot(trace["time"][fresh], force[fresh], "|", color=RED, ms=9, label="update")
     ax.set(xlabel="time [s]", ylabel="force [N]", yscale="symlog")
-    ax.set_title(f"{name}: one run", fontsize=9)
+    state(ax, f"{name}: one of them, with its updates")
     ax.legend(fontsize=8, frameon=False)
 
 

@@ -13,7 +13,7 @@ from detent.devices import IDEAL
 from detent.experiments.peg import corners, draw_peg, pose
 from detent.experiments.protocol import Claim, Experiment, Metrics, Result, at_most, holds
 from detent.hands import Impedance
-from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save
+from detent.record.plots import BLACK, BLUE, GREEN, ORANGE, RED, figure, save, state
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
@@ -186,9 +186,12 @@ def draw_pass(traces: dict[str, Trace], angles: dict[str, float], path: Path) ->
         step.plot(x[late], np.maximum(steps[late], LEAST), ".-", lw=0.8, ms=3, **style)
         rows.plot(x[late], trace["contacts"][late], lw=1.4, drawstyle="steps-post", **style)
     size.set(ylabel="contact force [N]", ylim=(0.0, 3.4))
-    step.set(ylabel=f"force step from tick to tick [N] ({LEAST:g} or less: the bottom)")
+    step.set(ylabel=f"force step per tick [N] (bottom: ≤ {LEAST:g})")
     step.set_yscale("log")
     rows.set(ylabel="rows [-]", ylim=(-0.2, 3.2), yticks=(0, 1, 2))
+    state(size, "the force goes on while the vertex passes")
+    state(step, "in small steps, unless the peg falls")
+    state(rows, "by one row of contact or two, and none once it has fallen")
     for ax in axes[1]:
         ax.set(xlabel="peg's vertex, from the obstacle's [mm]")
         ax.legend(fontsize=8, frameon=False)
@@ -202,9 +205,9 @@ def draw_sequence(axes: Any, trace: Trace, tilt: float) -> None:
         axes,
         (-0.4e-3, 0.0, 0.6e-3),
         (
-            "(a) the peg's vertex on the obstacle's edge",
-            "(b) vertex on vertex",
-            "(c) the obstacle's vertex on the peg's edge",
+            "the peg's vertex on the obstacle's edge",
+            "vertex on vertex",
+            "the obstacle's vertex on the peg's edge",
         ),
         strict=True,
     ):
@@ -221,7 +224,7 @@ def draw_sequence(axes: Any, trace: Trace, tilt: float) -> None:
         )
         ax.annotate(f" {np.linalg.norm(force):.2f} N", start + 0.3 * force, fontsize=8)
         ax.set(xlim=(-1.2, 1.2), ylim=(-0.5, 0.9), aspect="equal", xlabel="x [mm]", ylabel="y [mm]")
-        ax.set_title(title, fontsize=9)
+        state(ax, title)
         ax.legend(fontsize=8, frameon=False, loc="lower right")
 
 

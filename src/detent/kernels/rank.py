@@ -22,6 +22,7 @@ TWIST = 6
 class MappingWork(Struct):
     """What `weigh` finds out, for the other kernels of this file, and their scratch."""
 
+    floor: Floats  # [1] the least that the largest σ counts for: more than 0 where loops are closed
     whole: Indices  # [1] whether the rank is known to be full without the spectrum
     lost: Indices  # [1] or how many directions are known to be lost, without it; else 0
     C: Floats  # [6, 6] if whole or lost: the factor of Λ_h⁻¹, of which the lost part is filled up
@@ -42,6 +43,7 @@ class MappingWork(Struct):
 def mapping_work() -> MappingWork:
     """Allocate the scratch for a hand."""
     return MappingWork(
+        floor=np.zeros(1),
         whole=np.zeros(1, np.int64),
         lost=np.zeros(1, np.int64),
         C=np.zeros((TWIST, TWIST)),
@@ -61,7 +63,7 @@ def mapping_work() -> MappingWork:
 
 
 @kernel
-def _trace(mobility: Floats, M: Floats, k: int) -> float:
+def weighted_trace(mobility: Floats, M: Floats, k: int) -> float:
     r"""The trace of W: :math:`\sum_{ij} (\Lambda_h^{-1})_{ij} M_{ij}`."""
     total = 0.0
     for i in range(k):
@@ -214,7 +216,7 @@ def _loss_is_plain(
     singular poses. Filled up with their mean, the σ are shown to be large as those of a whole
     mobility, and the spectrum is not needed.
     """
-    trace = _trace(mobility, M, k)
+    trace = weighted_trace(mobility, M, k)
     if not _sweep(mobility, M, k, rank, work) < min(PLAIN, enter * enter) * trace / (k * k):
         return False
     _make_orthonormal(k, k - rank, work)
@@ -229,24 +231,27 @@ def _loss_is_plain(
 
 
 @kernel
-def rank_of(sigma: Floats, k: int, enter: float, leave: float, previous_rank: int) -> int:
+def rank_of(
+    sigma: Floats, floor: float, k: int, enter: float, leave: float, previous_rank: int
+) -> int:
     r"""How many directions are free, given ascending σ, without chatter at a singularity.
 
     .. math:: \#\{s_i > s_{leave}\} \le r \le \#\{s_i > s_{enter}\}, \qquad
-              s_i = \sqrt{\sigma_i / \sigma_{max}}
+              s_i = \sqrt{\sigma_i / \max(\sigma_{max}, \sigma_{floor})}
 
     The r nearest to the previous one. So a direction becomes constrained below ``enter`` and
     free above ``leave``, and noise of less than half that band cannot make the rank chatter.
     Without a previous rank (negative), the threshold is the geometric mean of the two.
 
     If no σ exceeds `ROUND_OFF`, the hand feels a million million times the inertia of the held
-    link in every direction, or a mechanism that loops lock: the rank is 0.
+    link in every direction, or a mechanism that loops lock: the rank is 0. Loops that all but lock
+    it leave a σ_max of any size, by which nothing can be judged: hence the floor.
     """
     if k == 0 or not sigma[k - 1] > ROUND_OFF:
         return 0
     surely, about, perhaps = 0, 0, 0
     for i in range(k):
-        part = sigma[i] / sigma[k - 1]
+        part = sigma[i] / max(sigma[k - 1], floor)
         surely += part > leave * leave
         about += part > enter * leave
         perhaps += part > enter * enter
@@ -266,7 +271,7 @@ def _fade(k: int, enter: float, leave: float, work: MappingWork) -> None:
         share[i] = 0.0
         if not sigma[k - 1] > ROUND_OFF:
             continue
-        s = math.sqrt(max(sigma[i], 0.0) / sigma[k - 1])
+        s = math.sqrt(max(sigma[i], 0.0) / max(sigma[k - 1], work.floor[0]))
         if s >= leave:
             share[i] = 1.0
         elif s > enter:
@@ -301,11 +306,12 @@ def weigh(
     if cholesky_factor(M, k, work.L) < k:
         return NO_RANK
     lost = 0 <= previous_rank < k  # and hardly found again in this tick
-    if lost and _loss_is_plain(mobility, M, k, previous_rank, enter, leave, work):
+    bounds = not weighted_trace(mobility, M, k) < k * work.floor[0]  # else the floor is above σ_max
+    if bounds and lost and _loss_is_plain(mobility, M, k, previous_rank, enter, leave, work):
         work.lost[0] = k - previous_rank
         return previous_rank
-    whole = not lost and cholesky_factor(mobility, k, work.C) == k
-    if whole and _means_show_it(_trace(mobility, M, k), k, leave, work):
+    whole = bounds and not lost and cholesky_factor(mobility, k, work.C) == k
+    if whole and _means_show_it(weighted_trace(mobility, M, k), k, leave, work):
         work.whole[0] = 1
         return k
     trace = _weight(mobility, k, work)
@@ -316,7 +322,7 @@ def weigh(
         return k
     eigh_small(work.W, k, work.y, work.sigma, work.U)
     _fade(k, enter, leave, work)
-    return rank_of(work.sigma, k, enter, leave, previous_rank)
+    return rank_of(work.sigma, work.floor[0], k, enter, leave, previous_rank)
 
 
 @kernel

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from detent import Passivity, __version__
 from detent.checks import one_of, positive
-from detent.coupling import Coupling, Direct, FourChannel, UnilateralCoupler, VirtualCoupler
+from detent.coupling import IMPEDANCE, Coupling
 from detent.devices import Inertial, preset
 from detent.experiments.sampled_wall import WallCase, given, growth, roughness
 from detent.experiments.sampled_wall import swing as wall_swing
@@ -22,7 +22,6 @@ from detent.world.contact import Contact
 from detent.world.world import World
 
 WALL = "wall"  # a device against a wall, on which theory can be drawn
-COUPLINGS = ("direct", "four-channel", "virtual", "unilateral")
 LAWS = ("off", "observe", "damper", "reference", "tank")
 
 #: what a map may go over, with its unit
@@ -64,7 +63,7 @@ class Setting:
     hand: float = 0.0  # [N/m] of a hand that holds the device where it starts, 0 = none
 
     def __post_init__(self) -> None:
-        one_of("coupling", self.coupling, COUPLINGS)
+        one_of("coupling", self.coupling, IMPEDANCE)
         one_of("passivity", self.passivity, LAWS)
         for name in ("seconds", "stiffness", "rate", "mass"):
             positive(name, getattr(self, name))
@@ -134,11 +133,9 @@ def inertial(setting: Setting) -> Inertial:
 
 def coupling(setting: Setting) -> Coupling:
     """The coupling of a setting, with its stiffness where it has one."""
-    if setting.coupling == "direct":
-        return Direct()
-    kinds = {"four-channel": FourChannel, "virtual": VirtualCoupler}
-    kind = kinds.get(setting.coupling, UnilateralCoupler)
-    return kind(stiffness=setting.stiffness, damping=setting.damping)
+    kind: Any = IMPEDANCE[setting.coupling]
+    gains = {"stiffness": setting.stiffness, "damping": setting.damping}
+    return kind(**{one.name: gains[one.name] for one in fields(kind) if one.name in gains})
 
 
 def measured(trace: Trace) -> dict[str, Any]:

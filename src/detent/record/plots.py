@@ -42,16 +42,13 @@ AXES = ("x", "y", "z")
 
 
 def figure(rows: int, columns: int, size: tuple[float, float], title: str) -> tuple[Any, Any]:
-    """A figure without a screen, with Detent's style."""
-    import matplotlib
+    """A figure without a screen, with Detent's style; a notebook shows it as any other."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    with plt.rc_context():
-        fig, axes = plt.subplots(
-            rows, columns, figsize=size, layout="constrained", squeeze=False, dpi=120
-        )
+    fig = Figure(size, layout="constrained", dpi=120)
+    FigureCanvasAgg(fig)
+    axes = fig.subplots(rows, columns, squeeze=False)
     fig.suptitle(title, fontsize=11)
     for ax in axes.flat:
         ax.grid(True, color="0.9", linewidth=0.6)
@@ -61,13 +58,48 @@ def figure(rows: int, columns: int, size: tuple[float, float], title: str) -> tu
     return fig, axes
 
 
-def save(fig: Any, path: str | Path | None) -> Any:
-    """Write the figure, if there is a path, and let go of it."""
-    if path is not None:
-        import matplotlib.pyplot as plt
+def state(ax: Any, words: str) -> None:
+    """Write what a panel shows over it, as a statement."""
+    ax.set_title(words, fontsize=9, loc="left")
 
+
+def legend(ax: Any, loc: str = "best", **options: Any) -> None:
+    """A legend in Detent's style."""
+    ax.legend(**({"fontsize": 8, "frameon": False, "loc": loc} | options))
+
+
+def draw_envelope(
+    ax: Any, time: np.ndarray, values: np.ndarray, parts: int, colour: str, label: str
+) -> None:
+    """A noisy curve as the range from its least to its largest value, and its median.
+
+    The time is cut into *parts* of equal length, so that no noise is drawn as a solid block.
+    """
+    cuts = np.array_split(np.arange(len(time)), min(parts, len(time)))
+    middle = np.array([time[cut].mean() for cut in cuts])
+    low, high = (np.array([pick(values[cut]) for cut in cuts]) for pick in (np.min, np.max))
+    ax.fill_between(middle, low, high, color=colour, alpha=0.3, lw=0, label=f"{label}: range")
+    half = np.array([np.median(values[cut]) for cut in cuts])
+    ax.plot(middle, half, color=colour, lw=1.2, label=f"{label}: median")
+
+
+def letter(fig: Any) -> None:
+    """Letter the panels of a figure that has several: a, b, c …"""
+    panels = [ax for ax in fig.axes if ax.get_subplotspec() is not None and ax.get_visible()]
+    panels.sort(key=lambda ax: (ax.get_subplotspec().rowspan.start, ax.get_subplotspec().num1))
+    for ax, name in zip(panels, "abcdefghijklmnop", strict=False):
+        if len(panels) > 1:
+            ax.annotate(
+                name, (0, 1), (-22, 5), xycoords="axes fraction", textcoords="offset points",
+                fontsize=11, fontweight="bold", gid="letter",
+            )  # fmt: skip
+
+
+def save(fig: Any, path: str | Path | None) -> Any:
+    """Letter the panels and write the figure, if there is a path."""
+    letter(fig)
+    if path is not None:
         save_as(fig, path)
-        plt.close(fig)
     return fig
 
 
@@ -118,10 +150,13 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
     else:
         axes[1, 1].plot(time, 1e3 * trace["depth"], color=RED, label="deepest contact")
         axes[1, 1].set_ylabel("penetration [mm]")
-    for ax in axes.flat:
+    titles = ("where device and tool are", "the force that the hand feels", "how fast they move")
+    off = "how far the display is off" if "tracking_error" in trace.columns else "how deep it is"
+    for ax, title in zip(axes.flat, (*titles, off), strict=True):
+        state(ax, title)
         ax.set_xlabel("time [s]")
         if ax.has_data():
-            ax.legend(fontsize=8, frameon=False)
+            legend(ax)
     return save(fig, path)
 
 
@@ -141,8 +176,8 @@ def plot_comparison(labels: Sequence[str], traces: Sequence[Trace], path: str | 
     axes[0, 0].set_aspect("equal", adjustable="datalim")
     titles = ("way of the tool", "force on the hand", "depth of the deepest contact")
     for ax, title in zip(axes.flat, (*titles, "kinetic energy of the tool"), strict=True):
-        ax.set_title(title, fontsize=9)
-        ax.legend(fontsize=8, frameon=False)
+        state(ax, title)
+        legend(ax)
     for ax, label in zip(axes.flat[1:], ("force [N]", "depth [mm]", "energy [mJ]"), strict=True):
         ax.set(xlabel="time [s]", ylabel=label)
     return save(fig, path)

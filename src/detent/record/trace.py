@@ -88,19 +88,28 @@ class Trace:
         path = Path(path)
         if not path.is_file():
             raise TraceError(f"there is no trace file {path}")
+        if path.stat().st_size == 0:
+            raise TraceError(f"{path.name} is not a trace of Detent: it is empty")
         try:
             with pa.OSFile(str(path)) as source:
                 stream = pa.ipc.open_stream(source)
-                meta: dict[str, Any] = json.loads((stream.schema.metadata or {})[_META])
+                meta = _head(path, stream.schema)
                 batches, end = _read_batches(stream)
-        except (pa.ArrowInvalid, OSError, KeyError, ValueError) as error:
-            raise TraceError(f"{path.name} is not a trace of Detent: {error}") from error
+        except (pa.ArrowInvalid, OSError) as error:
+            why = "it is no Arrow stream, or was cut off before its head was written"
+            raise TraceError(f"{path.name} is not a trace of Detent: {why}") from error
         trace = cls(_to_rows(stream.schema, batches), meta | end)
         if not end:
             meta["truncated"] = trace.meta["truncated"] = True
         elif trace.state_hash() != end["state_hash"]:
             raise TraceError(f"{path.name} is damaged: its rows are not those that were recorded")
         return trace
+
+    def told(self, name: str) -> Any:
+        """What the configuration says of a thing; a recording of a session says everything."""
+        if name not in self.meta:
+            raise TraceError(f"the trace does not say its {name}: it was not recorded by a session")
+        return self.meta[name]
 
     def flat(self) -> pa.Table:
         """A pyarrow Table with one column per number: ``device_position_x`` …
@@ -220,6 +229,24 @@ def _read_batches(stream: Any) -> tuple[list[Any], dict[str, Any]]:
         if said is not None and _END in said:
             return batches, json.loads(said[_END])
         batches.append(batch)
+
+
+def _head(path: Path, schema: Any) -> dict[str, Any]:
+    """The configuration in the head of a stream, whose columns can be a trace's."""
+    import pyarrow as pa
+
+    foreign = f"{path.name} is not a trace of Detent: it is an Arrow stream"
+    if _META not in (schema.metadata or {}):
+        raise TraceError(f"{foreign} of something else")
+    try:
+        meta = json.loads(schema.metadata[_META])
+    except ValueError as error:
+        raise TraceError(f"{foreign} with a head that cannot be read") from error
+    kinds = [getattr(field.type, "value_type", field.type) for field in schema]
+    numbers = all(pa.types.is_integer(k) or pa.types.is_floating(k) for k in kinds)
+    if not isinstance(meta, dict) or not numbers or "time" not in schema.names:
+        raise TraceError(f"{foreign} with other columns")
+    return meta
 
 
 def _plain(value: Any) -> Any:

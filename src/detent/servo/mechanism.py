@@ -19,7 +19,8 @@ from detent.kernels.vectors import copy_vector, dot
 from detent.servo import places
 from detent.servo.faults import NO_FAULT
 from detent.servo.hand.lead import follow_reference
-from detent.servo.structs import FAULT, MechanismServo
+from detent.servo.mechanism_structs import MechanismServo
+from detent.servo.structs import FAULT
 
 
 @kernel

@@ -27,6 +27,7 @@ from detent.kernels.so3 import pose_error
 from detent.kernels.vectors import clear_vector, copy_vector, dot
 from detent.local.records import ACTIVE
 from detent.servo.constants import NO_DEFICIT
+from detent.servo.mechanism_structs import MechanismServo
 from detent.servo.observed import (
     ACTED,
     BEGUN,
@@ -45,7 +46,7 @@ from detent.servo.observed import (
     Observed,
 )
 from detent.servo.parameters import OBSERVED, REFERENCE, TANK
-from detent.servo.structs import ACTUATORS, Device, MechanismServo, Rows, Scene, Servo
+from detent.servo.structs import ACTUATORS, Device, Rows, Scene, Servo
 
 
 @kernel

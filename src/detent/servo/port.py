@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from detent.kernels.jit import kernel
@@ -23,9 +24,13 @@ def read(s: Any) -> None:
 
 @kernel
 def take(s: Any) -> None:
-    """The newest parameters and targets, where somebody sent some."""
+    """The newest parameters, targets and controls, where somebody sent some."""
     latest(s.commands, s.parameter_bytes)
-    latest(s.targets, s.target_bytes)
+    if latest(s.targets, s.target_bytes):
+        control = s.scene.control
+        for i in range(control.shape[0]):
+            if not math.isnan(s.target[7 + i]):
+                control[i] = s.target[7 + i]
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""The structs of a tick: all that it reads and writes.
+"""The structs of a world's tick: all that it reads and writes.
 
 Every array is allocated when a session is prepared, sized from the model, so that a tick
 allocates nothing and Numba compiles once for all worlds. docs/structs-and-stages.md says how.
@@ -10,7 +10,6 @@ import numpy as np
 
 from detent.devices.port import Port
 from detent.kernels.inertia import Inertia
-from detent.kernels.mechanics import Mechanics
 from detent.kernels.rank import MappingWork
 from detent.kernels.sliding import FrictionWork
 from detent.kernels.struct import Struct
@@ -19,6 +18,7 @@ from detent.servo.guarded import Guarded
 from detent.servo.loop.exchange import Slot
 from detent.servo.observed import Observed
 from detent.servo.world.slumber import Sleep
+from detent.shapes.structs import Shapes
 
 # Places of `Scene.features`.
 # JOINT_DAMPING: C is not zero; IMPLICIT: it is more than the damping of joints.
@@ -54,6 +54,7 @@ class Scene(Struct):
     derivative_place: np.ndarray  # where it has the entries of M
     dry: np.ndarray  # (nv,) [N·m, N] dry friction of joints
     dry_reach: np.ndarray  # (nv,) [rad, m] by which it gives before it slips
+    control: np.ndarray  # (nu,) what actuators are told
     activation: np.ndarray  # (na,) state of actuators, its rate, its range
     activation_rate: np.ndarray
     activation_range: np.ndarray  # (na, 2)
@@ -75,6 +76,7 @@ class Scene(Struct):
     tree_dofs: np.ndarray  # (ntree, 2) first dof and size of the tree
     tree_awake: np.ndarray  # (ntree,) MuJoCo's: 0 = sleeps
     tree_span: np.ndarray  # (ntree, 2) first dof and size of the tree, and of all it is tied to
+    tree_free: np.ndarray  # (ntree,) 1 = one free body, whose span is its own six dofs
     tree_load: np.ndarray  # (ntree,) where the matrices of that span lie in `Motion.load`
     body_tree: np.ndarray
     gravity: np.ndarray
@@ -86,6 +88,8 @@ class Scene(Struct):
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
     geom_properties: np.ndarray  # (ngeom, 4) K, B, e, mu; NaN = the world's
+    corner_start: np.ndarray  # (ngeom + 1,) where those of a box or a mesh begin
+    corners: np.ndarray  # (n, 3) in the frames of their geoms; none without cylinders
     seam_start: np.ndarray  # (ngeom + 1,) into the following: the tree of what touches this geom
     seam_geom: np.ndarray  # a static geom, -1 = a knot with others below it
     seam_skip: np.ndarray  # the next one that is not below it
@@ -149,9 +153,7 @@ class Rows(Struct):
     rub: np.ndarray  # (cap, 3) [N] friction force on the second body
     slide: np.ndarray  # (cap, 3) [m/s] sliding velocity of contacts that rub
     rubbing: np.ndarray  # (cap,) which rows those are
-    tangent: (
-        np.ndarray
-    )  # (cap, width) rows along the sliding of those not on the held body, whitened
+    tangent: np.ndarray  # (cap, width) whitened rows along the sliding of those not on the tool
     tangent_row: np.ndarray  # (cap,) the rows behind them
     pressing: np.ndarray  # (cap,) [N s²/m²] their normal forces over the square of that direction
     memory: np.ndarray  # (cap, CONTACT_MEMORY) of the contact, see kernels.constants
@@ -159,6 +161,8 @@ class Rows(Struct):
     old_count: np.ndarray  # (1,) contacts of the last tick
     old_row: np.ndarray  # (cap,) the rows that they were
     old_taken: np.ndarray  # (cap,) 1 = recognised in this tick
+    patch: np.ndarray  # (cap,) of a shape that is felt as it is, else -1
+    old_patch: np.ndarray  # (cap,)
     old_geom: np.ndarray  # (cap, 2)
     old_local: np.ndarray  # (cap, 2, 3)
     old_normal: np.ndarray  # (cap, 3)
@@ -202,9 +206,7 @@ class Rows(Struct):
     trust: np.ndarray  # (1,) [-] how much of contact forces is rendered
     spreading: np.ndarray  # (1,) 1 = the tool's last impulse was cut short and goes on
     yields: np.ndarray  # (1,) 1 = walls yield for a while, whatever the parameters say
-    yielded: (
-        np.ndarray
-    )  # (3,) [m, J, m/s] farthest plastic wall; energy taken; speed of coming back
+    yielded: np.ndarray  # (3,) [m, J, m/s] farthest plastic wall; energy taken; speed of return
     constrained: np.ndarray  # (1,) 1 = a god object was held back by a contact
     group_restitution: np.ndarray  # (ntree,)
     touched: np.ndarray  # (ntree,) 1 = the tree touched something in the last tick
@@ -237,6 +239,7 @@ class Motion(Struct):
     jac_rate: np.ndarray  # (6, nv) its rate, where it is needed
     twist: np.ndarray  # (6,) of the hand point
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹
+    open: np.ndarray  # (6, 6) the same if loops were cut, where there are any
     link: np.ndarray  # (6, 6) M_hl, inertia of the held link
     inside: np.ndarray  # (2, 6, 6) Λ_h⁻¹ and M_hl within the device's subspace, packed
     mapping: MappingWork
@@ -265,6 +268,7 @@ class Device(Struct):
     axes: np.ndarray  # (6,) the axes inside, first
     dimension: np.ndarray  # (1,) how many
     packed: np.ndarray  # (2, 6, 6) mass and mobility within it
+    matched: np.ndarray  # (1,) 1 = impulses change its velocity by no more than the tool's
     topology: np.ndarray  # (6,) wrench of the topological constraints
     environment: np.ndarray  # (6,) F_env
     felt: np.ndarray  # (6,) F_env as the device is to render it: impulses may ring
@@ -343,6 +347,7 @@ class Servo(Struct):
     work: FrictionWork
     closures: Closures
     sleep: Sleep
+    shapes: Shapes
     local: Local
     port: Port
     device: Device
@@ -350,55 +355,20 @@ class Servo(Struct):
     clock: Clock
     parameters: np.ndarray  # (1,) PARAMETERS
     parameter_bytes: np.ndarray  # the same memory
-    target: np.ndarray  # (7,) where an impedance hand wants to be
+    target: np.ndarray  # (7 + nu,) where an impedance hand wants to be; controls, NaN = as it is
     target_bytes: np.ndarray
     script: np.ndarray  # (ticks, 6) what a playback hand does [N, N·m]
     poses: np.ndarray  # (nbody, 7) for whoever draws
-    pose_bytes: np.ndarray
+    shown: np.ndarray  # (most,) SHOWN: contacts, and directions that are lost
+    pose_bytes: np.ndarray  # both
     commands: Slot  # parameters, towards the servo
     targets: Slot  # hand targets, towards the servo
     updates: Slot  # of the local model, towards the servo
     states: Slot  # of the proxy, from the servo
     state: np.ndarray  # (1 + nq + 2 nv,) time, qpos, qvel, impulses of contacts so far
     state_bytes: np.ndarray
-    views: Slot  # poses and the newest row, from the servo
+    views: Slot  # poses, what is shown and the newest row, from the servo
     ring: np.ndarray  # (n,) ROW
     ring_bytes: np.ndarray  # (n, bytes)
     written: np.ndarray  # (1,) rows written so far
     stages: np.ndarray  # (PLACES,) addresses, see servo.places
-
-
-class Drawn(Struct):
-    """What the page shows: poses of the bodies of the mechanism's scene."""
-
-    xpos: np.ndarray  # (nbody, 3)
-    xquat: np.ndarray  # (nbody, 4)
-    qpos: np.ndarray  # q and u of the mechanism
-    qvel: np.ndarray
-    body: np.ndarray  # (bodies,) which bodies the mechanism moves
-
-
-class MechanismServo(Struct):
-    """The same for a mechanism; names that mean the same are those of `Servo`."""
-
-    scene: Drawn
-    mechanics: Mechanics
-    port: Port
-    device: Device
-    lead: Lead
-    clock: Clock
-    parameters: np.ndarray
-    parameter_bytes: np.ndarray
-    target: np.ndarray
-    target_bytes: np.ndarray
-    script: np.ndarray
-    poses: np.ndarray
-    pose_bytes: np.ndarray
-    commands: Slot
-    targets: Slot
-    views: Slot
-    ring: np.ndarray  # (n,) MECHANISM_ROW
-    ring_bytes: np.ndarray
-    written: np.ndarray
-    stages: np.ndarray
-    work: np.ndarray  # (4, 6, 6) scratch

@@ -5,8 +5,9 @@ from __future__ import annotations
 from detent.kernels.jit import kernel
 from detent.kernels.stages import call_stage
 from detent.servo import places
+from detent.servo.mechanism_structs import MechanismServo
 from detent.servo.port import read, take, write
-from detent.servo.structs import TICKS, MechanismServo, Servo
+from detent.servo.structs import TICKS, Servo
 
 
 @kernel

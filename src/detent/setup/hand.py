@@ -43,4 +43,4 @@ def aim(target: np.ndarray, hand: Hand | None) -> None:
     if isinstance(hand, Impedance) and hand.target is not None:
         target[: len(hand.target)] = hand.target
     if isinstance(hand, Impedance) and hand.target_quaternion is not None:
-        target[3:] = unit_quaternion("hand target", hand.target_quaternion)
+        target[3:7] = unit_quaternion("hand target", hand.target_quaternion)

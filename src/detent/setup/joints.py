@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import mujoco
 import numpy as np
 
-from detent.coupling import Coupling, FourChannel
+from detent.coupling import Coupling
 from detent.coupling.linkage import SINGULAR, SOFT, STIFF
 from detent.servo.world.start import closed_mobility, link_inertia
 from detent.world.loops import active_equalities
@@ -24,10 +25,11 @@ _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 def with_joint_gains(coupling: Coupling, world: World) -> Coupling:
     """The coupling with gains for joints that nobody chose: stiff ones where none come and go."""
     topology = coupling.topology
-    if not isinstance(coupling, FourChannel) or topology is None or topology.gains is not None:
+    if topology is None or topology.gains is not None:
         return coupling
     k, b = STIFF if steady(world) else SOFT
-    return replace(coupling, topology=replace(topology, stiffness=k, damping=b))
+    tied: Any = coupling  # a dataclass, as every coupling is
+    return cast(Coupling, replace(tied, topology=replace(topology, stiffness=k, damping=b)))
 
 
 def steady(world: World) -> bool:
@@ -66,5 +68,5 @@ def _freedom(world: World, data: mujoco.MjData) -> np.ndarray:
     jac = np.zeros((6, model.nv))
     mujoco.mj_jac(model, data, jac[:3], jac[3:], point, world.held)
     L = np.linalg.cholesky(link_inertia(model, data, world.held, point))
-    values = np.linalg.eigvalsh(L.T @ closed_mobility(model, data, jac) @ L)
+    values = np.linalg.eigvalsh(L.T @ closed_mobility(model, data, jac)[0] @ L)
     return np.sqrt(np.maximum(values, 0.0) / values.max())

@@ -20,8 +20,10 @@ from detent.servo import places
 from detent.servo.arrays import make_clock, make_device, make_lead
 from detent.servo.columns import MECHANISM_ROW
 from detent.servo.loop.exchange import make_slot
+from detent.servo.mechanism_structs import Drawn, MechanismServo
 from detent.servo.parameters import PARAMETERS
-from detent.servo.structs import Device, Drawn, Lead, MechanismServo
+from detent.servo.shown import drawn_block
+from detent.servo.structs import Device, Lead
 from detent.servo.world.start import ToolStart
 from detent.setup.asked import Asked
 from detent.setup.device import fill_device, fill_limits, place_device
@@ -142,11 +144,11 @@ def make_servo(
     ring: int,
 ) -> MechanismServo:
     """All arrays of a servo together."""
-    poses, xquat = np.zeros((nbody, 7)), np.zeros((nbody, 4))
+    (poses, shown, drawn), xquat = drawn_block(nbody, 0), np.zeros((nbody, 4))
     xquat[:, 0] = 1.0
     rows = np.zeros(ring, MECHANISM_ROW)
     return MechanismServo(
-        scene=Drawn(np.zeros((nbody, 3)), xquat, me.q, me.u, np.array(ids, np.int64)),
+        scene=Drawn(np.zeros((nbody, 3)), xquat, me.q, me.u, np.array(ids, np.int64), np.zeros(0)),
         mechanics=me,
         port=adapter.port,
         device=device,
@@ -158,10 +160,11 @@ def make_servo(
         target_bytes=target.view(np.uint8),
         script=script,
         poses=poses,
-        pose_bytes=poses.reshape(-1).view(np.uint8),
+        shown=shown,
+        pose_bytes=drawn,
         commands=make_slot(p.nbytes),
         targets=make_slot(target.nbytes),
-        views=make_slot(poses.nbytes + MECHANISM_ROW.itemsize),
+        views=make_slot(drawn.nbytes + MECHANISM_ROW.itemsize),
         ring=rows,
         ring_bytes=rows.view(np.uint8).reshape(ring, -1),
         written=np.zeros(1, np.int64),

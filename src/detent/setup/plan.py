@@ -50,6 +50,8 @@ class Plan:
             "velocities": sizes["nv"],
             "multipliers": sizes["rows"] + sizes["stops"],
             "part_energies": sizes["energies"],
+            "near_body": 0,  # no local model
+            "near_pose": 0,
         }
         kept = [name for name in rows.dtype.names or () if width.get(name, 1) > 0]
         kinds = [(n, rows.dtype[n].base, *_shape(rows.dtype[n], width.get(n))) for n in kept]
@@ -248,6 +250,7 @@ def _start(me: Mechanics) -> ToolStart:
     return ToolStart(
         me.position.copy(),
         quaternion,
+        mobility,
         mobility,
         np.diag(np.repeat([mass, turning], 3)),
         _PLANE.copy() if planar else np.ones(6),

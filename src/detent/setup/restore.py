@@ -11,8 +11,8 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from detent import coupling as couplings
 from detent import devices
+from detent.coupling import COUPLINGS
 from detent.devices.preset import LightDisplay, Preset
 from detent.errors import DetentError, ParameterError, TraceError, UnknownNameError
 from detent.local.model import LocalModel
@@ -28,13 +28,7 @@ from detent.world.world import World
 #: what a part of a session can be, by the name of its class
 CLASSES: dict[str, dict[str, type]] = {
     "contact": {"Contact": Contact},
-    "coupling": {
-        kind.__name__: kind
-        for kind in (
-            *(couplings.FourChannel, couplings.VirtualCoupler, couplings.UnilateralCoupler),
-            *(couplings.Direct, couplings.Admittance),
-        )
-    },
+    "coupling": {kind.__name__: kind for kind in COUPLINGS.values()},
     "device": {
         kind.__name__: kind
         for kind in (
@@ -119,6 +113,8 @@ def _within(path: str, value: Any) -> list[str]:
 
 def restored_world(meta: Meta) -> World | Mechanism:
     """The world where the trace began, held as it was."""
+    if "world" not in meta or "rate" not in meta:
+        raise TraceError("the trace does not say its world and rate, so it cannot run again")
     if meta["world"] in MECHANISMS and "mechanism" in meta:
         return builtin(meta["world"])
     source = dict(meta.get("source") or {})
@@ -134,11 +130,13 @@ def restored_world(meta: Meta) -> World | Mechanism:
             world = World.load(path, **source)
         world = world.holding(meta["held"], meta["point"])
         world = world.placed(meta["start"], meta["start_velocity"])
+        world.ctrl = np.array(meta["controls"], float)
     except TraceError:
         raise
+    except KeyError as error:
+        raise TraceError(f"the trace does not say its {error}, so it cannot run again") from error
     except DetentError as error:
         raise TraceError(f"the world of the trace has changed: {error}") from error
-    world.ctrl = np.array(meta["controls"], float)
     return world
 
 

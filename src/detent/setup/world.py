@@ -6,6 +6,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 
 from detent.coupling import Coupling, FourChannel
 from detent.engines.host import Host
@@ -19,9 +20,11 @@ from detent.mechanism import Mechanism
 from detent.servo import places
 from detent.servo.arrays import make_arrays
 from detent.servo.columns import ROW
+from detent.servo.constants import RIGID_GAP
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
 from detent.servo.parameters import PARAMETERS
+from detent.servo.shown import MOST_SHOWN, drawn_block
 from detent.servo.structs import Closures, Device, Servo
 from detent.servo.world.closures import make_closures
 from detent.servo.world.overlap import fill_slack
@@ -45,8 +48,10 @@ from detent.setup.joints import with_joint_gains
 from detent.setup.lead import lead_for
 from detent.setup.passivity import watch_world
 from detent.setup.prepared import Prepared, Settings
+from detent.setup.progress import telling
 from detent.setup.sinking import heavy_tool
 from detent.setup.thin import thin_walls
+from detent.shapes.felt import FeltWorld
 from detent.world.contact import Contact, settled
 from detent.world.held_by import held_by
 from detent.world.weight import default_gains
@@ -85,8 +90,11 @@ class WorldSubject:
         return tool_at_start(self.world, self.world.model, data)
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
-        """All columns."""
-        return rows.copy()
+        """All columns, but those of objects near a local model where there is none."""
+        if self.cut is not None:
+            return rows.copy()
+        names = [name for name in rows.dtype.names or () if not name.startswith("near_")]
+        return repack_fields(rows[names])
 
     def describe(self) -> dict[str, Any]:
         """Nothing that the world itself does not say."""
@@ -119,10 +127,13 @@ class WorldSubject:
     ) -> Prepared:
         """Everything that a tick works on; slots to an engine are its host's."""
         world, notes = self.ticked, self._remarks(asked)
-        model, data = make_model(world, asked.contact.mode == "rigid", rate)
+        rigid = asked.contact.mode == "rigid"
+        model, data = make_model(world, rigid, rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
-        capacity = row_capacity(model)
+        felt = FeltWorld(world, data, RIGID_GAP if rigid else 0.0, telling)
+        notes += felt.notes
+        capacity = row_capacity(model, felt.rows)
         motion, rows, work, device, clock = make_arrays(
             model, capacity, collision_capacity(model, capacity), len(closures.h)
         )
@@ -136,44 +147,30 @@ class WorldSubject:
         adapter = place_device(asked.device, device, start, asked.coupling, step, notes, drives)
         notes += watch_world(asked, device, adapter, p, model, data, world)
         lead = lead_for(asked, device, start.mobility, step, notes)
-        target = adapter.port.state.true_pose.copy()
+        target = np.append(adapter.port.state.true_pose, np.full(model.nu, np.nan))
         aim(target, hand)
         updates, states = self._slots(model, host)
         may = may_sleep(model, world.trees) & asked.sleep
-        poses, kept = np.zeros((model.nbody, 7)), np.zeros(ring, ROW)
+        (poses, shown, drawn), kept = drawn_block(model.nbody, MOST_SHOWN), np.zeros(ring, ROW)
         state, past = np.zeros(1 + model.nq + 2 * model.nv), history_ticks(self._local, rate)
         servo = Servo(
             scene=make_scene(world, model, data, never_singular(world, start, device.mask)),
-            motion=motion,
-            rows=rows,
-            work=work,
-            closures=closures,
+            motion=motion, rows=rows, work=work, closures=closures,
             sleep=make_sleep(model, data, may, rate, capacity),
+            shapes=felt.shapes,
             local=make_local(self._local is not None, capacity, model.nv, updates.buffers, past),
-            port=adapter.port,
-            device=device,
-            lead=lead,
-            clock=clock,
-            parameters=p,
-            parameter_bytes=p.view(np.uint8),
-            target=target,
-            target_bytes=target.view(np.uint8),
+            port=adapter.port, device=device, lead=lead, clock=clock,
+            parameters=p, parameter_bytes=p.view(np.uint8),
+            target=target, target_bytes=target.view(np.uint8),
             script=hand.sampled(rate) if isinstance(hand, Playback) else np.zeros((0, 6)),
-            poses=poses,
-            pose_bytes=poses.reshape(-1).view(np.uint8),
-            commands=make_slot(p.nbytes),
-            targets=make_slot(target.nbytes),
-            updates=updates,
-            states=states,
-            state=state,
-            state_bytes=state.view(np.uint8),
-            views=make_slot(poses.nbytes + ROW.itemsize),
-            ring=kept,
-            ring_bytes=kept.view(np.uint8).reshape(ring, -1),
-            written=np.zeros(1, np.int64),
-            stages=empty_table(places.PLACES),
-        )
-        notes += fill_slack(model, data, servo.scene, rows)
+            poses=poses, shown=shown, pose_bytes=drawn,
+            commands=make_slot(p.nbytes), targets=make_slot(target.nbytes),
+            updates=updates, states=states, state=state, state_bytes=state.view(np.uint8),
+            views=make_slot(drawn.nbytes + ROW.itemsize),
+            ring=kept, ring_bytes=kept.view(np.uint8).reshape(ring, -1),
+            written=np.zeros(1, np.int64), stages=empty_table(places.PLACES),
+        )  # fmt: skip
+        notes += fill_slack(model, data, servo.scene, rows, felt.feel)
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand, asked.passivity)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 

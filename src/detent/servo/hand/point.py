@@ -40,21 +40,28 @@ def update_hand_point(sc: Scene, mo: Motion) -> None:
 
 @kernel
 def update_mobility(sc: Scene, mo: Motion) -> None:
-    """Λ_h⁻¹ = J_h D⁻¹ J_hᵀ, and J_h whitened (TH 5.16, S3 9)."""
+    """Λ_h⁻¹ = J_h D⁻¹ J_hᵀ, and J_h whitened (TH 5.16, S3 9); mo.open as if loops were cut."""
     for i in range(6):
         for j in range(sc.tool_first, sc.tool_end):
             mo.jac_white[i, j] = mo.jac[i, j]
     whiten_block_rows(mo.inertia, 0, 6, sc.tool_first, sc.tool_end, 0, mo.jac_white)
     if mo.inertia.closed[0] > 0:
+        multiply_white(sc, mo, mo.open)
         for i in range(6):
             project_on_closures(mo.inertia, mo.jac_white[i])
+    multiply_white(sc, mo, mo.mobility)
+
+
+@kernel
+def multiply_white(sc: Scene, mo: Motion, out: np.ndarray) -> None:
+    """The products of the rows of J_h, as they are whitened now."""
     for i in range(6):
         for k in range(i + 1):
             total = 0.0
             for j in range(sc.tool_first, sc.tool_end):
                 total += mo.jac_white[i, j] * mo.jac_white[k, j]
-            mo.mobility[i, k] = total
-            mo.mobility[k, i] = total
+            out[i, k] = total
+            out[k, i] = total
 
 
 @kernel

@@ -11,11 +11,11 @@ from detent.kernels.jit import kernel
 from detent.kernels.linalg import cholesky_solve
 from detent.kernels.loops import closure_multipliers
 from detent.kernels.mapping import map_torques
-from detent.kernels.rank import trust_mobility, weigh
+from detent.kernels.rank import trust_mobility, weigh, weighted_trace
 from detent.kernels.topology import tied_directions, topology_wrench
 from detent.kernels.vectors import Triple, clear_vector, cross, inner, largest, plus
 from detent.servo.constants import MOST_APART
-from detent.servo.hand.constants import CALM, SLACK_LEFT, TENSE, TWISTED
+from detent.servo.hand.constants import CALM, LOCKED, SLACK_LEFT, TENSE, TWISTED
 from detent.servo.hand.follow import respond_to_hand
 from detent.servo.hand.point import add_hand_torque, update_free_mobility, update_mobility
 from detent.servo.structs import Closures, Device, Motion, Scene, Servo
@@ -59,6 +59,10 @@ def weigh_linkage(s: Servo) -> None:
     update_mobility(s.scene, mo)
     if is_fresh(s):
         update_link_inertia(s.scene, mo)
+        if mo.inertia.closed[0] > 0:
+            link, apart = packed(mo.link, de, mo.inside[1]), packed(mo.open, de, mo.inside[0])
+            part = LOCKED if p["topology_ease"][0] >= 1.0 else 1.0
+            mo.mapping.floor[0] = part * weighted_trace(apart, link, n) / n
         mobility, link = packed(mo.mobility, de, mo.inside[0]), packed(mo.link, de, mo.inside[1])
         enter, leave = p["singular"][0, 0], p["singular"][0, 1]
         mo.rank[0] = weigh(mobility, link, n, enter, leave, mo.rank[0], mo.mapping)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -20,10 +19,12 @@ from detent.servo.compile import prepare_material
 from detent.servo.constants import KEEP_SECONDS, MOST_SPIN, SPIN_NS, VIEW_HZ
 from detent.servo.faults import NO_FAULT
 from detent.servo.force_path import ForcePath
+from detent.servo.loop.drain import Drain, Sink
 from detent.servo.loop.exchange import latest, publish
 from detent.servo.loop.loop import run_live
 from detent.servo.loop.rights import Promises
 from detent.servo.loop.status import Meter, Status, open_percentile
+from detent.servo.shown import NOTHING
 from detent.servo.structs import FAULT, SKIPS, STOP, TICKS
 from detent.servo.watching import OFF, Passivity
 from detent.world.contact import Contact
@@ -37,14 +38,6 @@ FIXED = (
 )
 UNBOUNDED = ("slew", "cap", "limit", "local_slew", "passive_bound")
 SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
-
-
-class Sink(Protocol):
-    """Where drained rows go."""
-
-    def append(self, rows: np.ndarray) -> None:
-        """Take a batch of rows."""
-        ...
 
 
 class Companion(Protocol):
@@ -113,7 +106,8 @@ class Live:
         self._servo, self._ready = servo, ready
         self.rate, self.real = rate, ready.real
         self.period_ns = round(1e9 / rate)
-        self._realtime, self._sink, self._cost_ns = realtime, sink, cost_ns
+        self._realtime, self._cost_ns = realtime, cost_ns
+        self._rows = Drain(servo, rate, sink)
         self.promises = Promises()
         self._meter = Meter(rate)
         self._settled = threading.Event()  # the machine has said what it allows
@@ -123,11 +117,7 @@ class Live:
         self._target = servo.target.copy()
         self._changing = threading.Lock()  # one change after the other
         self._lock = threading.Lock()  # between readers of the page and of the status line
-        self._drained = 0
-        self.sink_error: Exception | None = None  # what stopped the recording, if anything
         self.changed: list[float] = []  # [s] when a person changed more than the hand
-        self._lost = 0
-        self._chunks: deque[np.ndarray] = deque()
         self._view = np.zeros(servo.views.buffers.shape[1], np.uint8)
         self._pacing = threading.Lock()  # between who paces the loop and who stops it
         self._woken = threading.Event()
@@ -197,7 +187,7 @@ class Live:
         with self._lock:
             self._target[: place.size] = place
             if turn is not None:
-                self._target[3:] = turn
+                self._target[3:7] = turn
             publish(self._servo.targets, self._target.view(np.uint8))
 
     @property
@@ -269,8 +259,8 @@ class Live:
         """The newest poses of all bodies (n, 7) and the newest row."""
         with self._lock:
             latest(self._servo.views, self._view)
+            poses = self._view[: self._servo.poses.nbytes].view(np.float64).reshape(-1, 7).copy()
             size = self._servo.pose_bytes.shape[0]
-            poses = self._view[:size].view(np.float64).reshape(-1, 7).copy()
             row = self._view[size:].copy().view(self._servo.ring.dtype)[0]
         if self.engine is not None:
             whole = self.engine.poses()
@@ -278,16 +268,39 @@ class Live:
             poses = whole
         return poses, row
 
+    def shown(self) -> np.ndarray:
+        """Contacts, constraints and lost directions of the newest view, as `servo.shown` says."""
+        with self._lock:
+            latest(self._servo.views, self._view)
+            start, end = self._servo.poses.nbytes, self._servo.pose_bytes.shape[0]
+            shown = self._view[start:end].copy().view(self._servo.shown.dtype)
+        return shown[shown["kind"] != NOTHING]
+
+    def drive(self, actuator: int, value: float) -> None:
+        """Tell an actuator of the world, by its number, something else from the next tick on."""
+        count = len(self._target) - 7
+        if not 0 <= actuator < count:
+            raise ParameterError("actuator", actuator, f"one of the {count} that the world has")
+        if not math.isfinite(value):
+            raise ParameterError("control", value, "finite")
+        with self._lock:
+            self._target[7 + actuator] = value
+            publish(self._servo.targets, self._target.view(np.uint8))
+        self.changed.append(float(self._servo.clock.counts[TICKS]) / self.rate)
+
+    @property
+    def controls(self) -> np.ndarray:
+        """(nu,) What the actuators of the world are told now."""
+        return self._servo.scene.control.copy()
+
     def recent(self, seconds: float = KEEP_SECONDS) -> np.ndarray:
         """The rows of the last *seconds*; a short look copies little."""
-        wanted, chunks = round(seconds * self.rate), [np.zeros(0, self._servo.ring.dtype)]
-        with self._lock:
-            for chunk in reversed(self._chunks):
-                if wanted <= 0:
-                    break
-                chunks.append(chunk[-wanted:])
-                wanted -= len(chunk)
-        return np.concatenate(chunks[::-1])
+        return self._rows.recent(seconds)
+
+    @property
+    def sink_error(self) -> Exception | None:
+        """What stopped the recording, if anything."""
+        return self._rows.error
 
     def configuration(self) -> tuple[np.ndarray, np.ndarray]:
         """qpos and qvel where the servo stopped."""
@@ -304,7 +317,7 @@ class Live:
         return Status(
             ticks,
             int(ck.counts[SKIPS]),
-            self._lost,
+            self._rows.lost,
             0.0 if math.isinf(slowness) else self.rate / slowness,
             ticks / seconds,
             self._meter.rate,
@@ -368,33 +381,8 @@ class Live:
 
     def _drain(self) -> None:
         while self._threads[0].is_alive():
-            self._take_rows()
+            self._rows.take()
             if ticks := int(self._servo.clock.counts[TICKS]):
                 self._meter.mark(time.monotonic_ns(), ticks)
             time.sleep(0.02)
-        self._take_rows()
-
-    def _write(self, rows: np.ndarray) -> None:
-        """Record, and keep the servo and its readers alive if that fails (a full disk)."""
-        if self._sink is None:
-            return
-        try:
-            self._sink.append(rows)
-        except Exception as error:
-            self._sink, self.sink_error = None, error
-
-    def _take_rows(self) -> None:
-        size, written = self._servo.ring.shape[0], int(self._servo.written[0])
-        if written - self._drained > size // 2:  # too late: only the newer half is safe
-            self._lost += written - size // 2 - self._drained
-            self._drained = written - size // 2
-        if written == self._drained:
-            return
-        rows = self._servo.ring[np.arange(self._drained, written) % size]
-        self._drained = written
-        self._write(rows)
-        with self._lock:
-            self._chunks.append(rows)
-            kept = sum(len(chunk) for chunk in self._chunks)
-            while kept - len(self._chunks[0]) > KEEP_SECONDS * self.rate:
-                kept -= len(self._chunks.popleft())
+        self._rows.take()

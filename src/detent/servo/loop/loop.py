@@ -29,7 +29,8 @@ def lockstep(s: Servo, ticks: int) -> int:
 
 @kernel
 def publish_view(s: Servo, index: int) -> None:
-    """Poses of all bodies and the newest row, for the page and the status line."""
+    """Poses, contacts and the newest row, for the page and the status line."""
+    call_stage(s.stages[places.SHOW], s)
     for b in range(s.poses.shape[0]):
         for k in range(3):
             s.poses[b, k] = s.scene.xpos[b, k]

@@ -21,6 +21,7 @@ class ToolStart(NamedTuple):
     position: np.ndarray  # (3,) hand point
     quaternion: np.ndarray  # (4,) of the held link
     mobility: np.ndarray  # (6, 6) Λ_h⁻¹ = J_h D⁻¹ J_hᵀ
+    open: np.ndarray  # (6, 6) the same if loops were cut
     link: np.ndarray  # (6, 6) M_hl, the inertia of the held link alone
     mask: np.ndarray  # (6,) the tool's motion subspace: planar or full
     twist: np.ndarray  # (6,) of the hand point
@@ -40,20 +41,23 @@ def tool_at_start(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> T
     return ToolStart(
         point,
         data.xquat[world.held].copy(),
-        closed_mobility(model, data, jac),
+        *closed_mobility(model, data, jac),
         link_inertia(model, data, world.held, point),
         _PLANE.copy() if planar else np.ones(6),
         jac @ data.qvel,
     )
 
 
-def closed_mobility(model: mujoco.MjModel, data: mujoco.MjData, jac: np.ndarray) -> np.ndarray:
-    """Λ_h⁻¹ = J D_c⁻¹ Jᵀ with all loops closed (S3 eq. 9), in NumPy; see `kernels.loops`."""
+def closed_mobility(
+    model: mujoco.MjModel, data: mujoco.MjData, jac: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Λ_h⁻¹ = J D_c⁻¹ Jᵀ with all loops closed (S3 eq. 9), and cut; see `kernels.loops`."""
     inertia = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, inertia)
     factor = np.linalg.cholesky(inertia)
     white = np.linalg.solve(factor, jac.T).T
     W, _ = closure_rows(model, data)
+    apart = white @ white.T
     if len(W):
         rows = np.linalg.solve(factor, W.T).T
         size = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -61,7 +65,7 @@ def closed_mobility(model: mujoco.MjModel, data: mujoco.MjData, jac: np.ndarray)
         _, values, Q = np.linalg.svd(rows, full_matrices=False)
         Q = Q[values > DEPENDENT]
         white = white - white @ Q.T @ Q
-    return white @ white.T
+    return white @ white.T, apart
 
 
 def link_inertia(
@@ -84,8 +88,10 @@ def inertia_from(start: ToolStart) -> np.ndarray:
     inside = np.ix_(start.mask > 0.0, start.mask > 0.0)
     L = np.linalg.cholesky(start.link[inside])
     values, vectors = np.linalg.eigh(L.T @ start.mobility[inside] @ L)
-    most = values.max() if values.max() > ROUND_OFF else 1.0  # else loops lock the tool
-    values = np.maximum(values, LEAST_MOBILITY * most)
+    apart = np.trace(L.T @ start.open[inside] @ L) / len(values)
+    if values.max() <= max(ROUND_OFF, LEAST_MOBILITY**2 * apart):  # loops lock it: the link alone
+        values = np.ones(len(values))
+    values = np.maximum(values, LEAST_MOBILITY * values.max())
     out = np.zeros((6, 6))
     out[inside] = L @ (vectors / values) @ vectors.T @ L.T
     return out
