@@ -258,6 +258,8 @@ EXPLAINED = {
         "Equivalent: `uniform_scale`, which is 1 at most, has the last word.",
     "servo/guard.py: if not has_limits(p) and de.guard.engaged[0] * ramp >= 1.0:: 1.0 -> 2.0":
         "Equivalent: the longer way leads to the same wrench once the ramp is over.",
+    "servo/guard.py: part = slice(3 * block, 3 * block + 3): 3 -> 6":
+        "Equivalent at the second 3: a slice up to 9 ends where the wrench does.",
     "servo/watch.py: worst = 0.0: 0.0 -> 1.0":
         "Equivalent: it is compared with a whole number of at least 1.",
     "kernels/linalg.py: threshold = 0.0: 0.0 -> 1.0":

@@ -50,7 +50,8 @@ def test_one_bad_element_is_seen(bad: float, place: int) -> None:
 
 def test_a_length_neither_overflows_nor_vanishes() -> None:
     for size in (1e-320, 1e-200, 1e-9, 1.0, 1e200, 1e300):
-        assert length(size * np.array([3.0, 0.0, -4.0])) == pytest.approx(5.0 * size, rel=1e-3)
+        found = length(size * np.array([3.0, 0.0, -4.0]))
+        assert found == pytest.approx(5.0 * size, rel=1e-3, abs=0.0)
     assert length(np.zeros(3)) == 0.0
 
 

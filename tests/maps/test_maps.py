@@ -123,6 +123,31 @@ def test_slurm_is_refused_where_there_is_none(tmp_path: Path) -> None:
         pass
 
 
+def test_jobs_of_submitit_give_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What SLURM would be given, by submitit's own executor of this machine: no SLURM is here."""
+    submitit = pytest.importorskip("submitit")
+    given: dict[str, object] = {}
+
+    class Here(submitit.AutoExecutor):  # type: ignore[misc,name-defined]
+        def __init__(self, folder: Path, cluster: str) -> None:
+            given["cluster"] = cluster
+            super().__init__(folder=folder, cluster="local")
+
+        def update_parameters(self, **parameters: object) -> None:
+            given.update(parameters)
+            super().update_parameters(**parameters)
+
+    monkeypatch.setattr(submitit, "AutoExecutor", Here)
+    small = Grid(
+        Setting(seconds=0.05), parse_axis("stiffness=500:1500:2"), parse_axis("rate=1000:2000:2")
+    )
+    there = run_map(small, tmp_path, "slurm:short", chunk=2)
+    assert given["cluster"] == "slurm" and given["slurm_partition"] == "short"
+    assert repr(there) == repr([compute(one) for one in small.settings()])
+
+
 def test_a_real_dask_cluster_gives_the_same_bits(inline: Inline, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     here = run_map(GRID, tmp_path / "here")

@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from detent import Session
+from detent.devices import IDEAL
+from detent.devices.port import FLAGS
 from detent.devices.safety import Safety
+from detent.kernels.stages import run_stage
+from detent.mechanism.library import builtin
+from detent.servo import places
 from detent.servo.constants import FOLD_BACK, GIVE
-from detent.servo.faults import DEVICE_LOST, NO_FAULT
+from detent.servo.faults import DEVICE_LOST, NO_FAULT, WORLD_NOT_FINITE
 from detent.servo.force_path import ForcePath
+from detent.servo.loop.loop import run_lockstep
 from detent.servo.structs import ALTERED, FAULT, LATCHED
 from force_paths import Path, path, send
 
@@ -82,6 +89,8 @@ def compared(
 RNG = np.random.default_rng(5)
 SWINGS = RNG.standard_normal((200, 6)) * np.array([3, 3, 3, 0.3, 0.3, 0.3])
 STEADY = np.tile([1.0, 0.0, 0.0, 0.4, 0.0, 0.0], (200, 1))  # heat by exactly 1 N
+ANGLES = 0.05 * np.arange(200)
+TURNS = 5.0 * np.stack([0 * ANGLES] * 3 + [np.cos(ANGLES), np.sin(ANGLES), 0 * ANGLES], axis=1)
 BALLS = Safety(length=(0.9, 0.5))
 WAYS = {
     "nothing": (np.inf, Safety(), ForcePath()),
@@ -99,6 +108,10 @@ WAYS = {
         Safety(length=(0.8, 0.7), continuous=(0.4, 0.2), heating=0.01, slew=(300.0, 100.0)),
         ForcePath(),
     ),
+    "heat of turning": (
+        np.inf, Safety(length=(np.inf, 0.7), continuous=(1.0, 0.2), heating=0.05, slew=(1e9, 30.0)),
+        ForcePath(),
+    ),
     "all of it": (
         np.array([3.0, 2.0, 4.0, 0.4, 0.5, 0.3]),
         Safety(length=(2.5, 0.45), continuous=(0.3, 0.5), heating=0.03, slew=(800.0, 60.0),
@@ -110,7 +123,7 @@ WAYS = {
 
 @pytest.mark.parametrize("name", WAYS)
 @pytest.mark.parametrize(
-    "commands", [SWINGS, STEADY, 0.2 * SWINGS], ids=["swings", "steady", "small"]
+    "commands", [SWINGS, STEADY, TURNS, 0.2 * SWINGS], ids=["swings", "steady", "turns", "small"]
 )
 def test_every_tick_is_that_of_the_definition(name: str, commands: np.ndarray) -> None:
     compared(*WAYS[name], commands)
@@ -147,3 +160,21 @@ def test_the_first_fault_is_the_one_that_is_told() -> None:
     assert (send(to, np.full(6, np.nan)) == 0.0).all()
     assert to.clock.counts[FAULT] == DEVICE_LOST
     assert np.isfinite(to.device.filtered).all()
+
+
+@pytest.mark.parametrize("broken", ["mechanism", "device"])
+def test_the_path_of_a_mechanism_is_guarded_too(broken: str) -> None:
+    """Its state, and the readings of its device."""
+    ready = Session(builtin("disk-on-sphere"), device=IDEAL).prepare(None, 1000.0, 8)
+    servo = ready.servo
+    run_lockstep(servo, 2)
+    assert servo.clock.counts[FAULT] == NO_FAULT
+    servo.port.command.wrench[:] = 1.0
+    if broken == "mechanism":
+        servo.mechanics.q[0] = np.nan
+    else:
+        servo.port.state.counts[FLAGS] = 0
+    run_stage(servo.stages[places.GUARD], servo)
+    wanted = WORLD_NOT_FINITE if broken == "mechanism" else DEVICE_LOST
+    assert servo.clock.counts[FAULT] == wanted
+    assert (servo.port.command.wrench == 0.0).all()

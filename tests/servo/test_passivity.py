@@ -132,12 +132,15 @@ def test_a_wall_begins_to_hum_where_the_eigenvalues_say(
 @pytest.mark.parametrize("share", [0.4, 0.99])
 @pytest.mark.parametrize(("step", "delay"), [(125e-6, 0), (1e-3, 0), (1e-3, 2)])
 @pytest.mark.parametrize("damping", [0.0, 0.2])
+@pytest.mark.parametrize("law", ["damper", "reference"])
 def test_below_the_passive_limit_it_alters_no_tick(
-    share: float, step: float, delay: int, damping: float
+    law: str, share: float, step: float, delay: int, damping: float
 ) -> None:
+    if law == "reference" and step < 1e-3:
+        pytest.skip("a wall that is cut at its cap holds less than its spring would")
     stiffness = share * passive_stiffness(0.5, step, delay, damping)
     case = WallCase(stiffness, damping=damping, step=step, delay=delay)
-    trace = case.run(1.0, gap=0.003, speed=0.3, passivity=Passivity())
+    trace = case.run(1.0, gap=0.003, speed=0.3, passivity=Passivity(law))
     assert trace["contacts"].any()
     assert trace["passive"].sum() == 0
     assert trace["port_energy"].min() < 0.0 or share < 0.5  # W alone would have made it act
@@ -302,10 +305,12 @@ def test_other_wishes_are_refused(wrong: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("numbers", [range(10)] if not LONG else [range(500)])
-def test_no_session_gives_a_hand_what_nobody_put_in(numbers: range) -> None:
+@pytest.mark.parametrize("seed", [18, 1811])
+def test_no_session_gives_a_hand_what_nobody_put_in(seed: int, numbers: range) -> None:
+    """The first seed is the one on which the law was tuned, the other was drawn afterwards."""
     broken, stopped, active = [], [], 0
     for number in numbers:
-        case = random_case(number)
+        case = random_case(number, seed)
         try:
             gift, allowed = worst_gift(case.run(Passivity()))
         except ServoFault:  # its world blew up: zero force
@@ -320,7 +325,7 @@ def test_no_session_gives_a_hand_what_nobody_put_in(numbers: range) -> None:
             except ServoFault:  # it blew up
                 active += 1
     assert not broken
-    assert len(stopped) <= 1  # with the controller; without it three of 500 do
+    assert len(stopped) <= 1  # with the controller; without it three of the first 500 do
     assert active >= 20 or not LONG
 
 

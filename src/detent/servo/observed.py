@@ -11,8 +11,9 @@ from detent.kernels.struct import Struct
 # PORT: W, what came from the hand; OWN: what the device itself took, at least; SOURCES: what the
 # world had at the start, and what weights and actuators gave since; ENGINE: what a local model's
 # world took from the tool; LOW: the least that the controller has seen; CERTAIN: W again, by what
-# has moved for sure, whatever encoders and noise make of it.
-PORT, OWN, SOURCES, ENGINE, LOW, CERTAIN = range(6)
+# has moved for sure, whatever encoders and noise make of it; OUT: what came out since the reading
+# before.
+PORT, OWN, SOURCES, ENGINE, LOW, CERTAIN, OUT = range(7)
 
 # Places of `Observed.counts`.
 # LATEST: number of the last reading; SINCE: ticks since then; ACTED: ticks that the controller
@@ -24,7 +25,7 @@ LATEST, SINCE, ACTED, BEGUN, QUIET, PUT, CAUTION = range(7)
 class Observed(Struct):
     """Beside the wrench on its way: the ledger of energy. Pairs are (translation, rotation)."""
 
-    energy: np.ndarray  # (6,) see above
+    energy: np.ndarray  # (7,) see above
     counts: np.ndarray  # (7,) see above
     dual: np.ndarray  # (1,) 1 = a display: it is told a motion, and senses the hand's wrench
     delay: np.ndarray  # (1,) [ticks] from a command to its force
@@ -54,7 +55,7 @@ def make_observed(bodies: int = 0) -> Observed:
     """A ledger with nothing in it."""
     a, whole = np.zeros, np.int64
     return Observed(
-        energy=a(6), counts=a(7, whole), dual=a(1, whole), delay=a(1, whole),
+        energy=a(7), counts=a(7, whole), dual=a(1, whole), delay=a(1, whole),
         period=np.ones(1, whole), damping=a(2), friction=a(2), radius=a(2), blur=a(2),
         floor=a(1), weight=a(bodies), height=a(1), taken=a(6), past=a((MOST_DELAY + 1, 6)),
         sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6), drift=a(6), still=a(2),

@@ -36,6 +36,7 @@ from detent.servo.observed import (
     ENGINE,
     LATEST,
     LOW,
+    OUT,
     OWN,
     PORT,
     PUT,
@@ -102,7 +103,8 @@ def count_port(ob: Observed, st: State, step: float) -> None:
         ob.sum[i] /= ticks
         if ob.dual[0] != 0:  # what the hand did, by its sensor, seen from the display
             ob.sum[i] = -0.5 * (ob.sensed[i] + st.wrench[i])
-    ob.energy[PORT] -= held_work(ob.sum, ob.travel)
+    ob.energy[OUT] = held_work(ob.sum, ob.travel)
+    ob.energy[PORT] -= ob.energy[OUT]
     for block in range(2):
         part = slice(3 * block, 3 * block + 3)
         work = certain_work(ob.drift[part], ob.travel[part], ob.sum[part], ob.blur[block])
@@ -236,12 +238,13 @@ def give_way(ob: Observed, de: Device, st: State, deficit: float, p: np.ndarray)
 
 
 @kernel
-def wanted_energy(de: Device, p: np.ndarray) -> float:
+def wanted_energy(ob: Observed, de: Device, p: np.ndarray) -> float:
     """[J] below which the controller acts: none, or that of the springs which push just now.
 
-    The second is the reference of [Ryu05]: what ideal springs would have taken by now.
+    The second is the reference of [Ryu05]: what ideal springs would have taken by now. It counts
+    where energy comes out: while the hand gives, a force with a damper in it says too much.
     """
-    if p["passivity"][0] != REFERENCE:
+    if p["passivity"][0] != REFERENCE or ob.energy[OUT] <= 0.0:
         return 0.0
     total = 0.0
     for i in range(6):
@@ -267,7 +270,7 @@ def control(ob: Observed, de: Device, st: State, p: np.ndarray) -> None:
     share = 1.0
     if law == TANK:
         share = paid_share(ob, de, left, period + ob.delay[0] * p["step"][0])
-    deficit = wanted_energy(de, p) - left
+    deficit = wanted_energy(ob, de, p) - left
     ob.counts[CAUTION] = max(ob.counts[CAUTION] - 1, 0)
     if deficit > NO_DEFICIT or share < 1.0:
         ob.counts[CAUTION] = p["passive_memory"][0]
