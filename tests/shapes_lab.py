@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+import make_meshes
 from detent.kernels.stages import run_stage, stage_address
 from detent.shapes.contacts import touch_pair
 from detent.shapes.filter import Meeting
@@ -21,36 +22,7 @@ Side = Baked | tuple[int, tuple[float, float, float]]  # baked, or MuJoCo's kind
 
 def prism(outline: list[tuple[float, float]], low: float, high: float) -> Surface:
     """An outline, counter-clockwise, drawn out along z."""
-    count = len(outline)
-    flat = np.array(outline)
-    triangles = _ears(flat)
-    vertices = np.concatenate([np.column_stack([flat, np.full(count, z)]) for z in (low, high)])
-    i = np.arange(count)
-    j = (i + 1) % count
-    sides = [np.stack([i, j, j + count], 1), np.stack([i, j + count, i + count], 1)]
-    return vertices, np.concatenate([triangles[:, ::-1], triangles + count, *sides])
-
-
-def _ears(flat: np.ndarray) -> np.ndarray:
-    """Triangles of a polygon, cut off one by one."""
-
-    def turn(a: int, b: int, c: int) -> float:
-        u, v = flat[b] - flat[a], flat[c] - flat[a]
-        return float(u[0] * v[1] - u[1] * v[0])
-
-    left, found = list(range(len(flat))), []
-    while len(left) > 3:
-        for i in range(len(left)):
-            a, b, c = left[i - 1], left[i], left[(i + 1) % len(left)]
-            others = [p for p in left if p not in (a, b, c)]
-            inside = any(min(turn(a, b, p), turn(b, c, p), turn(c, a, p)) >= -1e-14 for p in others)
-            if turn(a, b, c) > 1e-14 and not inside:
-                found.append((a, b, c))
-                left.pop(i)
-                break
-        else:
-            raise AssertionError("not a simple polygon")
-    return np.array([*found, tuple(left)])
+    return make_meshes.prism(np.array(outline), low, high)
 
 
 def star(points: int = 5, outer: float = 0.05, inner: float = 0.02) -> Surface:
