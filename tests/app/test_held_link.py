@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 
 import pytest
 from browser import Page, open_page, wait_for
-from test_workbench import Playing
+from test_workbench import Playing, played_to_its_end
 
 from detent import Session, World
 from detent.app.stage import set_stage
@@ -21,10 +20,8 @@ play(Session(World.builtin("three-link")), rate=1000.0, port=0)
 
 @pytest.fixture(scope="module")
 def playing() -> Iterator[Playing]:
-    running = Playing(CODE)
-    yield running
-    assert running.stop(signal.SIGINT) == 0, running.output
-    assert "Traceback" not in running.output
+    with played_to_its_end(CODE) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

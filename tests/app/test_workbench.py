@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,15 @@ class Playing:
         return self.process.wait(20.0)
 
 
+@contextmanager
+def played_to_its_end(code: str) -> Iterator[Playing]:
+    """A workbench that is stopped at the end, and must stop well."""
+    running = Playing(code)
+    yield running
+    assert running.stop(signal.SIGINT) == 0, running.output
+    assert "Traceback" not in running.output
+
+
 @pytest.fixture(scope="module")
 def stage() -> Stage:
     return set_stage(Session(World.builtin("peg-in-hole")))
@@ -71,10 +81,8 @@ def stage() -> Stage:
 
 @pytest.fixture(scope="module")
 def playing() -> Iterator[Playing]:
-    running = Playing()
-    yield running
-    assert running.stop(signal.SIGINT) == 0, running.output
-    assert "Traceback" not in running.output
+    with played_to_its_end(CODE) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
