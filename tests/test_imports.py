@@ -23,6 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "checks": {"errors"},
     "kernels": {"errors"},
     "world": {"errors", "checks", "kernels"},
+    "shapes": {"errors", "checks", "kernels", "world"},
     "mechanism": {"errors", "checks", "kernels", "world"},
     "local": {"errors", "checks", "kernels", "world"},
     "coupling": {"errors", "checks"},
@@ -30,14 +31,14 @@ ROOMS: dict[str, set[str]] = {
     "hands": {"errors", "checks"},
     "servo": {
         *("errors", "checks", "kernels", "world", "mechanism", "local", "coupling", "devices"),
-        "hands",
+        *("hands", "shapes"),
     },
-    "engines": {"errors", "checks", "kernels", "world", "local", "servo"},
+    "engines": {"errors", "checks", "kernels", "world", "shapes", "local", "servo"},
     "record": {"errors", "checks"},
     "collision": {"errors", "checks", "kernels"},
     "setup": {
         *("errors", "checks", "kernels", "world", "mechanism", "local", "coupling", "devices"),
-        *("hands", "servo", "engines"),
+        *("hands", "servo", "engines", "shapes"),
     },
     "session": {
         *("errors", "checks", "world", "mechanism", "local", "coupling", "devices", "hands"),

@@ -46,7 +46,7 @@ def tests(file: str, *names: str) -> tuple[str, ...]:
 
 MECHANICS = tests("kernels/test_mechanics")
 HAND = (*tests("servo/test_hand_stages"), *tests("servo/test_hand_edges"))
-LOCAL = tests("servo/test_local_stages")
+LOCAL = (*tests("servo/test_local_rows"), *tests("servo/test_local_stages"))
 BALLS = tests(
     "servo/test_contact_response",
     "two_equal_balls_share_the_momentum",
@@ -65,6 +65,8 @@ BALLS = tests(
     "a_receding_contact_joins_if_the_collision_turns_it_around",
     "a_contact_that_creeps_does_not_collide",
     "gains_of_a_contact_are_what_the_step_can_hold",
+    "contacts_that_recede_are_no_part_of_a_collision",
+    "a_face_shares_its_damping_as_it_does_its_stiffness",
 )
 HITS = tests("servo/test_sliding_hits")
 LIMITS = tests(
@@ -82,6 +84,8 @@ STATES = tests(
     "hand_jacobian_is_finite_differences",
     "energy_of_the_row_is_half_v_d_v",
     "joint_damping_is_implicit",
+    "a_frozen_inertia_is_kept_until_the_next_refresh",
+    "ticks_in_which_hinges_were_too_fast_are_counted_once",
     "an_off_centre_push_turns_the_peg_by_r_cross_f",
 )
 SHAPED = tests("servo/test_linkages", "the_device_accelerates_as_the_thesis_says")
@@ -122,6 +126,7 @@ PASSIVITY = tests(
     "a_session_above_the_passive_limit_says_so",
     "it_counts_at_the_rate_of_a_slow_device",
     "the_engine_port_has_what_contacts_took_from_the_tool",
+    "a_wrench_is_taken_back_at_most_whole",
 )
 DRY = tests(
     "world/test_acting",
@@ -134,6 +139,7 @@ SLEEP = tests(
     "sleep_can_be_left_out",
     "the_tool_and_what_has_a_motor_never_sleep",
     "what_sleeps_is_not_looked_at",
+    "only_contacts_of_what_fell_asleep_are_kept",
 )
 FREE = tests("servo/test_free_motion")
 STEPS = tests("servo/test_rigid_steps")
@@ -152,11 +158,12 @@ TESTS: dict[str, tuple[str, ...]] = {
         *tests("kernels/test_contact"),
         *tests("kernels/test_step_friction"),
         *tests("kernels/test_loops"),
+        *tests("kernels/test_shaping", "rings_superpose"),
         *BALLS,
     ),
     "kernels/constrained.py": MECHANICS,
     "kernels/inertia.py": (*tests("kernels/test_inertia"), *tests("kernels/test_loops")),
-    "kernels/passivity.py": PASSIVITY,
+    "kernels/passivity.py": (*tests("kernels/test_passivity"), *PASSIVITY),
     "kernels/limits.py": (*tests("kernels/test_limits"), *tests("servo/test_guard")),
     "kernels/rank.py": tests("kernels/test_mapping"),
     "kernels/ringing.py": tests("kernels/test_shaping"),
@@ -167,24 +174,31 @@ TESTS: dict[str, tuple[str, ...]] = {
     "kernels/stops.py": MECHANICS,
     "kernels/topology.py": (*tests("kernels/test_mapping"), *TOPOLOGY),
     "servo/constants.py": (*BALLS, *TOPOLOGY, *SEAMS, *STEPS),
-    "servo/contact/brake.py": RUBBING,
+    "servo/contact/brake.py": tests("servo/test_brake"),
     "servo/contact/columns.py": (*BALLS, *ROWS, *BODIES),
+    "servo/contact/feel.py": tests("shapes/test_felt_world"),
     "servo/contact/gains.py": (*BALLS, *BODIES),
     "servo/contact/groups.py": (*BALLS, *STEPS),
     "servo/contact/identity.py": (*tests("world/test_detection"), *RUBBING),
     "servo/contact/impulses.py": (*BALLS, *HITS),
-    "servo/contact/joint_limits.py": LIMITS,
+    "servo/contact/joint_limits.py": (*tests("servo/test_limit_rows"), *LIMITS),
     "servo/contact/plastic.py": tests("servo/test_limited_walls"),
-    "servo/contact/press.py": (*BALLS, *HAND),
+    "servo/contact/press.py": (*tests("servo/test_press"), *BALLS, *HAND),
     "servo/contact/react.py": (*BALLS, *MEMORY),
     "servo/contact/rigid.py": STEPS,
     "servo/contact/rows.py": (*LIMITS, *BALLS, *ROWS, *BODIES),
     "servo/contact/rub.py": RUBBING,
     "servo/contact/seams.py": SEAMS,
     "servo/contact/torques.py": RUBBING,
-    "servo/contact/turn.py": RUBBING,
+    "servo/contact/turn.py": tests("servo/test_turning"),
     "servo/contact/walls_back.py": tests("servo/test_limited_walls"),
-    "servo/guard.py": (*tests("servo/test_guard"), *HAND, *FAULTS),
+    "servo/guard.py": (
+        *tests("servo/test_force_path_law"),
+        *tests("servo/test_guard"),
+        *HAND,
+        *FAULTS,
+        *tests("servo/test_watch"),
+    ),
     "servo/hand/approach.py": (*HAND, *SHAPED),
     "servo/hand/command.py": HAND,
     "servo/hand/constants.py": (*TOPOLOGY, *tests("servo/test_limited_walls")),
@@ -201,7 +215,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         *tests("servo/test_resonate", "switched_off_it_falls_silent_at_once"),
     ),
     "servo/hand/shape.py": SHAPED,
-    "servo/hand/topology.py": TOPOLOGY,
+    "servo/hand/topology.py": (
+        *TOPOLOGY,
+        *tests("servo/test_hand_edges", "a_constraint_is_tied_until_it_has_gone"),
+    ),
     "servo/local/coherence.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/merge.py": (*LOCAL, *tests("local/test_proxy")),
     "servo/local/report.py": LOCAL,
@@ -211,11 +228,15 @@ TESTS: dict[str, tuple[str, ...]] = {
     "servo/mechanism.py": MECHANICS,
     "servo/passivity.py": PASSIVITY,
     "servo/port.py": HAND,
-    "servo/record.py": (*MECHANICS, *STATES, *HAND),
+    "servo/record.py": (*LOCAL, *MECHANICS, *STATES, *HAND),
+    "servo/shown.py": (
+        *tests("servo/test_shown_rows"),
+        *tests("servo/test_shown", "what_joints_forbid_is_shown_at_the_hand"),
+    ),
     "servo/tick.py": (*HAND, *MECHANICS, *LOCAL),
     "servo/watch.py": tests("servo/test_watch"),
     "servo/world/axes.py": (*ROWS, *RUBBING),
-    "servo/world/close.py": (*LOOPS, *FREE),
+    "servo/world/close.py": (*tests("servo/test_gears"), *LOOPS, *FREE),
     "servo/world/dry.py": DRY,
     "servo/world/loop_energy.py": FREE,
     "servo/world/move.py": (*HAND, *STATES, *LOOPS, *FREE),
@@ -230,10 +251,43 @@ EXPLAINED = {
     "servo/contact/joint_limits.py: rows.stiffness[r], rows.damping[r] = -1.0, -1.0"
     " # from the inertia, see respond: 1.0 -> 2.0":
         "Equivalent: any negative number says that `respond` has yet to find the gains.",
+    "servo/guard.py: gd, scale = de.guard, 1.0: 1.0 -> 2.0":
+        "Equivalent: `uniform_scale`, which is 1 at most, has the last word.",
+    "servo/guard.py: if not has_limits(p) and de.guard.engaged[0] * ramp >= 1.0: 1.0 -> 2.0":
+        "Equivalent: the longer way leads to the same wrench once the ramp is over.",
+    "servo/watch.py: worst = 0.0: 0.0 -> 1.0":
+        "Equivalent: it is compared with a whole number of at least 1.",
     "kernels/linalg.py: threshold = 0.0: 0.0 -> 1.0":
         "Equivalent: the first of the pivots sets it.",
     "kernels/projection.py: worst, found = -tolerance, -1: 1 -> 2":
         "Equivalent: any negative number says that none is violated.",
+    "kernels/impact_friction.py: low, inside, high, outside, last = 0.0, mu * n, sticking, 0.0, 0:"
+    " 0 -> 1":
+        "Equivalent: which end of the interval moved last only weighs the first step of false"
+        " position, which goes on until it is on the cone.",
+    "kernels/constrained.py: most = 0.0: 0.0 -> 1.0":
+        "Equivalent: at least one more correction is made of a state that needs none.",
+    "servo/constants.py: VIEW_HZ = 120.0 # [Hz] at which the servo shows itself: twice what a page"
+    " draws: 120.0 -> 0.0":
+        "Of the live loop, whose tests need the clock: it divides by zero there, at the start.",
+    "servo/contact/brake.py: a, b = tangent(rows.normal[r], 0), tangent(rows.normal[r], 1): 1 -> 2":
+        "Equivalent: any number but 0 asks for the second tangent.",
+    "kernels/rank.py: bound = 2.0 * least / (1.0 + least * least): 1.0 + least * least"
+    " -> (1.0 - (least * least))":
+        "Equivalent: a stricter bound sends more hands to the spectrum, which says the same.",
+    "servo/contact/columns.py: span[r, 0, 0], span[r, 0, 1], span[r, 1, 0], span[r, 1, 1]"
+    " = 0, 0, 0, 0: 0 -> 1":
+        "Equivalent: where a span of no columns begins is never asked.",
+    "servo/contact/gains.py: rows.gain[r, 1] = kappa if stiff else 0.0: 0.0 -> 1.0":
+        "Equivalent up to 1e5 kg: 1/m_eff times T² is far from what a step can hold.",
+    "servo/contact/impulses.py: rows.joined[r] = 1: 1 -> 2":
+        "Equivalent: any number but 0 says that it joined.",
+    "servo/contact/rub.py: travel, share, last, m = 0.0, 0.0, -1.0, MEMORY_FRICTION: 0.0 -> 1.0":
+        "Equivalent: the first contact of a group sets them, since no coefficient is negative.",
+    "servo/contact/torques.py: mx, my, mz, x, y, z = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0: 0.0 -> 1.0":
+        "Equivalent: the first body clears the sums.",
+    "servo/local/merge.py: lo.counts[SERIALS] += 1: 1 -> 2":
+        "Equivalent: it only says where the search for an empty column begins.",
     "servo/contact/rub.py: others += 1: 1 -> 2":
         "Equivalent while there is room: every other row is skipped, and presses with nothing.",
 }  # fmt: skip

@@ -34,6 +34,14 @@ class ToolNotNamedError(SceneError):
         )
 
 
+class ShapeError(SceneError):
+    """A mesh cannot be felt as it is: says what is wrong with it, and what would do."""
+
+    def __init__(self, mesh: str, problem: str) -> None:
+        super().__init__(f"the mesh {mesh!r} cannot be felt as it is: {problem}")
+        self.mesh, self.problem = mesh, problem
+
+
 class ParameterError(DetentError):
     """A parameter has a value that is not allowed."""
 

@@ -212,6 +212,14 @@ class Session:
         other.contact = contact or self.contact
         return other
 
+    def grabbed(self, live: Live) -> str | None:
+        """The link that the hand takes next, while a button that grabs is pressed (`Mapped`)."""
+        button, held = getattr(self.device, "grab", None), self.world.body_name(self.world.held)
+        links = [self.world.body_name(body) for body in self.world.holdable]
+        if button is None or not live.buttons >> button & 1 or len(links) < 2:
+            return None
+        return links[(links.index(held) + 1) % len(links)]
+
     def changed(self, **contact: Any) -> Session:
         """The same session with other contact properties."""
         other = copy.copy(self)

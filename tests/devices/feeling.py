@@ -37,15 +37,19 @@ class Felt:
     """Lengths of a turning device are those of its angle."""
 
     depth: float  # [m, rad] behind the wall, at rest
-    allowed: float  # [m, rad] 1 mm (or as much at the lever) + F/K
+    late: float  # [m, rad] behind the wall beyond F/K, at any tick at rest
+    struck: float  # [m, rad] the same, at any tick from the first touch on
+    early: float  # [m, rad] before the wall, where more is felt than twice its own friction
+    allowed: float  # [m, rad] 1 mm, or as much at the lever
     force: float  # [N, N·m] at rest
     swing: float  # [m, rad] of the true position, at rest
     ripple: float  # [N, N·m] rms of the force, at rest
-    drag: float  # [N, N·m] the largest command in free space
+    drag: float  # [N, N·m] the largest command in free space, at any tick
     own: float  # [N, N·m] the device's own friction
     count: float  # [m, rad] one step of its encoder
-    over_cap: float  # [-] largest wrench over the cap
-    over_slew: float  # [-] largest step over the slew
+    over_cap: float  # [-] largest force or torque over its cap, at any tick
+    over_slew: float  # [-] largest step over the slew, at any tick
+    lever: float  # [m] of what is about forces, for what turns; 1 else
 
 
 def model(name: str) -> Preset:
@@ -104,24 +108,38 @@ def measured(
     # what the hand feels of a display is its own wrench: motors of that do what they like
     felt = run["hand_wrench"] if device.takes_motion else sent
     along, still = felt[:, axis], time >= arrived + SETTLED
-    free = (time > 0.3 + 0.5 * gap / (SPEED / (LEVER if turns else 1.0))) & (place < 0.8 * gap)
-    force, block = float(np.abs(along[still]).mean()), int(turns)
-    part = slice(3 * block, 3 * block + 3)
-    sizes = np.linalg.norm(sent[:, part], axis=1)
-    steps = np.linalg.norm(np.diff(sent[:, part], axis=0), axis=1)
-    step = float(time[1] - time[0])
+    touched = int(np.argmax(run["contacts"] > 0))
+    own = sheet.need("turning_friction" if turns else "friction")
+    strong = np.abs(along) > 2.0 * max(own, 0.05 * (LEVER if turns else 1.0))
+    free = np.arange(len(time)) < touched - 1  # rigid contact is felt a tick early
+    if device.takes_motion:  # its mass is felt while it gets going
+        free &= place > 0.5 * gap
+        strong &= place > 0.5 * gap
+    behind = place - gap - np.abs(along) / stiffness
     return Felt(
         depth=float(place[still].mean() - gap),
-        allowed=1e-3 / (LEVER if turns else 1.0) + force / stiffness,
-        force=force,
+        late=float(behind[still].max()),
+        struck=float(behind[touched:].max()),
+        early=float((gap - place[strong]).max(initial=0.0)),
+        allowed=1e-3 / (LEVER if turns else 1.0),
+        force=float(np.abs(along[still]).mean()),
         swing=float(np.ptp(place[still])),
         ripple=float(along[still].std()),
         drag=float(np.abs(along[free]).max()),
-        own=sheet.need("turning_friction" if turns else "friction"),
+        own=own,
         count=sheet.get("turning_resolution" if turns else "resolution") or 0.0,
-        over_cap=float(sizes.max() / safety.length[block]),
-        over_slew=float(steps.max() / (safety.slew[block] * step)),
+        over_cap=max(float(lengths(sent, b).max() / safety.length[b]) for b in range(2)),
+        over_slew=max(
+            float(lengths(np.diff(sent, axis=0), b).max() / (safety.slew[b] * (time[1] - time[0])))
+            for b in range(2)
+        ),
+        lever=LEVER if turns else 1.0,
     )
+
+
+def lengths(wrenches: np.ndarray, block: int) -> np.ndarray:
+    """[N, N·m] of forces (0) or torques (1)."""
+    return np.asarray(np.linalg.norm(wrenches[:, 3 * block : 3 * block + 3], axis=1))
 
 
 # --- a peg in a hole, in six directions
@@ -129,7 +147,7 @@ def measured(
 HOLE, PEG, LONG = 0.0101, 0.01, 0.03  # [m] half the hole, half the peg, half its length
 SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 IN_HOLE = World.from_string(
-    '<mujoco><option gravity="0 0 0"/><worldbody>'
+    '<mujoco><default><geom friction="0.3 0 0"/></default><option gravity="0 0 0"/><worldbody>'
     + "".join(
         f'<geom type="box" pos="{x * (HOLE + 0.02)} {y * (HOLE + 0.02)} 0" size="'
         f'{0.02 if x else 0.05} {0.02 if y else 0.05} 0.02"/>'

@@ -45,8 +45,7 @@ from detent.kernels.jit import JIT_ENABLED
 from sweeps import LONG
 from waiting import wait_for
 
-#: a process takes seconds to start, and a hundred times that in `make test-long`
-TIMES = {"touch": 100, "2diy": 100, "moteus": 100} if LONG else {"touch": 3}
+TIMES = 100 if LONG else 3
 LATE = 5.0  # [s] that a busy machine may take longer
 
 
@@ -121,6 +120,13 @@ def faults(name: str) -> list[Any]:
         ("native", lambda f: f.set(CALIBRATED, 0), "not calibrated"),
         ("2diy", lambda f: setattr(f, "silent", True), "silent|lost"),
         ("2diy", lambda f: setattr(f, "jump", 0.3), "jumped"),
+        ("moteus", lambda f: setattr(f, "jump", 0.5), "jumped"),
+        ("wheel", lambda f: setattr(f, "jump", 0.8), "jumped"),
+        ("wheel", lambda f: setattr(f, "silent", True), "silent|lost"),
+        ("inverse3", lambda f: setattr(f, "jump", 0.005), "jumped"),
+        ("inverse3", lambda f: setattr(f, "jump", 0.05), "jumped"),
+        ("inverse3", lambda f: setattr(f, "silent", True), "silent|lost"),
+        ("inverse3", lambda f: setattr(f, "garbled", True), "silent|lost"),
         ("moteus", lambda f: setattr(f, "fault", True), "lost"),
         ("moteus", lambda f: setattr(f, "silent", True), "silent|lost"),
     ],
@@ -129,7 +135,7 @@ def test_a_fault_of_the_device_is_typed_latched_and_over_with_a_new_session(
     name: str, break_it: Callable[[Any], None], reason: str, tmp_path: Path
 ) -> None:
     """Again and again where the driver has a thread or a process; see `test_faults`, too."""
-    for turn in range(TIMES.get(name, 1)):
+    for turn in range(TIMES):
         folder = tmp_path / str(turn)
         folder.mkdir()
         with FAKED[name](folder) as faked:

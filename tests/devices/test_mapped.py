@@ -12,8 +12,10 @@ from detent.devices import AdmittanceDisplay, Gripper, Inertial, Mapped, Preset,
 from detent.devices.port import BUTTONS, DEAD_MAN, FLAGS
 from detent.errors import ParameterError, UnknownNameError
 from detent.hands import Constant, Guided
+from detent.kernels.jit import JIT_ENABLED
 from detent.record.trace import Trace
 from detent.servo.loop.loop import run_lockstep
+from waiting import wait_for
 
 HALF = np.sqrt(0.5)
 QUARTER = (HALF, 0.0, 0.0, HALF)  # a quarter turn about z
@@ -127,6 +129,30 @@ def test_a_clutched_device_moves_alone_and_goes_on_from_there() -> None:
     assert ready.servo.clock.counts[0] > 0
     led(ready, 0.0, 400)
     assert inner.port.state.position[0] < -0.01  # indexed: the world is where it was
+
+
+@pytest.mark.live
+@pytest.mark.skipif(not JIT_ENABLED, reason="a live servo needs the compiler")
+def test_a_button_lets_the_hand_take_the_next_link_and_goes_on_there() -> None:
+    """The world stays where it was; nothing pushes in between."""
+    device = Mapped(Inertial(mass=0.1, rotational_inertia=1e-4), grab=2)
+    session = Session(World.builtin("two-link"), device=device)
+    links = [session.world.body_name(body) for body in session.world.holdable]
+    held = session.world.body_name(session.world.held)
+    with session.live(rate=500.0) as live:
+        assert session.grabbed(live) is None
+        inner = live._ready.adapter.inner  # type: ignore[attr-defined]
+        inner.port.state.counts[BUTTONS] = 0b100
+        assert wait_for(lambda: session.grabbed(live) is not None)
+        taken = session.grabbed(live)
+        live.stop()
+    assert taken is not None and taken != held and taken in links
+    following = session.continued(live, taken)
+    np.testing.assert_array_equal(following.world.qpos, live.configuration()[0])
+    assert following.world.body_name(following.world.held) == taken
+    assert following.device is device
+    with pytest.raises(ParameterError, match="grab"):
+        Mapped(Inertial(), grab=99)
 
 
 def test_force_needs_the_button_that_engages() -> None:

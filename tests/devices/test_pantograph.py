@@ -12,6 +12,7 @@ from detent import FourChannel, Session, World
 from detent.devices import Pantograph
 from detent.devices.adapters import Adapter, Placed
 from detent.devices.pantograph import FORCE, TORQUE
+from detent.devices.port import SEQUENCE, STAMP
 from detent.devices.simulated_pantograph import read_linkage, write_linkage
 from detent.errors import ParameterError
 from detent.hands import Constant
@@ -367,3 +368,27 @@ def test_it_is_a_device_of_a_session_and_knows_no_more_than_its_encoders() -> No
 def test_what_makes_no_sense_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         Pantograph(**given)
+
+
+def test_motors_give_what_is_asked_below_their_limits() -> None:
+    """At the handle, in any direction and with a torque."""
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        adapter = behind(Pantograph(delay_ticks=0), 1000.0)
+        linkage: Any = adapter.struct
+        asked = rng.normal(size=3) * (2.0, 2.0, 0.05)
+        wrench, back = np.zeros(6), np.zeros(3)
+        wrench[[0, 1, 5]] = asked
+        tick(adapter, wrench)
+        J, *_ = weighed(linkage.seen, np.zeros(3))
+        handle_wrench(linkage.torque, J, back)
+        np.testing.assert_allclose(back, asked, atol=1e-9)
+
+
+def test_readings_are_numbered_one_by_one_and_stamped_by_the_clock() -> None:
+    adapter = behind(DEVICE, 2000.0)
+    for number in range(1, 5):
+        before = int(adapter.port.state.counts[SEQUENCE])
+        tick(adapter)
+        assert adapter.port.state.counts[SEQUENCE] == before + 1
+        assert adapter.port.state.counts[STAMP] == number * 500_000

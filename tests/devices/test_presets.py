@@ -108,6 +108,7 @@ def test_a_device_that_is_slower_than_the_servo_holds_reading_and_wrench() -> No
     seen = []
     from detent.servo.loop.loop import run_lockstep
 
+    run_lockstep(ready.servo, 800)  # the hand has taken hold
     for _ in range(60):
         run_lockstep(ready.servo, 1)
         seen.append(ready.servo.port.state.position.copy())
@@ -122,7 +123,7 @@ def test_no_device_without_a_force_sensor_knows_the_hand() -> None:
     )
     from detent.servo.loop.loop import run_lockstep
 
-    run_lockstep(ready.servo, 5)
+    run_lockstep(ready.servo, 250)  # the hand has taken hold
     assert np.abs(ready.servo.port.hand).max() == 1.0
     assert (ready.servo.port.state.wrench == 0.0).all()
 

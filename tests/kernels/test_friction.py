@@ -482,3 +482,13 @@ def test_the_two_dead_bands_agree_forwards() -> None:
     right = push(Rubbing(), pulsing(0.05), 10.0)
     literal = push(Rubbing(deadband=EQ_4_8), pulsing(0.05), 10.0)
     np.testing.assert_allclose(literal.x, right.x, atol=1e-12)
+
+
+def test_classical_friction_slips_beyond_its_limit_and_only_there() -> None:
+    """It says so, and slides with μ_k f_n; below, it never exceeds μ_s f_n."""
+    for speed, slips in ((1e-6, False), (0.5e-4, False), (1.0, True), (1e-3, True)):
+        contact = Rubbing(CLASSICAL)
+        force = np.linalg.norm(contact.force(np.array([0.0, speed, 0.0])))
+        assert contact.slipping == slips
+        assert not slips or force == pytest.approx(contact.mu_k * contact.normal_force)
+        assert force <= contact.limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from detent.kernels.limits import all_finite, slew_scale, uniform_scale
+from detent.kernels.limits import all_finite, length, slew_scale, uniform_scale
 
 RNG = np.random.default_rng(5)
 
@@ -46,3 +46,22 @@ def test_one_bad_element_is_seen(bad: float, place: int) -> None:
     assert all_finite(values)
     values[place] = bad
     assert not all_finite(values)
+
+
+def test_a_length_neither_overflows_nor_vanishes() -> None:
+    for size in (1e-320, 1e-200, 1e-9, 1.0, 1e200, 1e300):
+        assert length(size * np.array([3.0, 0.0, -4.0])) == pytest.approx(5.0 * size, rel=1e-3)
+    assert length(np.zeros(3)) == 0.0
+
+
+def test_a_change_of_exactly_one_newton_is_slewed_too() -> None:
+    assert slew_scale(np.eye(6)[0], np.zeros(6), np.full(2, 0.5)) == 0.5
+    assert slew_scale(np.eye(6)[4], np.zeros(6), np.full(2, 0.25)) == 0.25
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", range(6))
+def test_nothing_moves_towards_what_is_not_finite(bad: float, place: int) -> None:
+    target = np.ones(6)
+    target[place] = bad
+    assert slew_scale(target, np.zeros(6), np.full(2, np.inf)) == 0.0

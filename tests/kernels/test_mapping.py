@@ -643,3 +643,27 @@ def test_in_the_band_the_rank_stays_as_near_as_it_can_to_what_it_was(
     assert ENTER * LEAVE < between < LEAVE**2
     sigma = np.array([0.25 * ENTER**2, between, 1.0])
     assert ranks.rank_of(sigma, 0.0, 3, ENTER, LEAVE, previous) == rank
+
+
+def test_a_direction_counts_as_long_as_it_is_tied_and_no_longer() -> None:
+    """It comes by *ease* a tick, goes by as much, and is not counted before and after."""
+    rng, ease = np.random.default_rng(9), 0.3
+    for k, nv, rank in ((3, 2, 2), (6, 2, 2), (6, 5, 5), (6, 9, 6), (3, 1, 1)):
+        _, hand = draw(rng, k, nv, rank, least=0.5)
+        hand.weigh()
+        assert hand.rank == rank
+        tied, came = np.zeros(6), np.zeros(6)
+        for ticks in range(1, 6):
+            count = topology.tied_directions(k, hand.rank, ease, hand.work, tied, came)
+            assert count == k - rank == (tied[:k] > 0.0).sum()
+            want = min(ticks * ease, 1.0)
+            np.testing.assert_allclose(tied[:count], want, atol=1e-9)
+            assert came[:count].all() == (ticks == 1) or count == 0
+        free = draw(rng, k, k + 2, k, least=0.5)[1]
+        free.work = hand.work  # the same hand, free again
+        free.weigh()
+        left = [
+            topology.tied_directions(k, free.rank, ease, free.work, tied, came) for _ in range(5)
+        ]
+        assert left[-1] == 0 and not tied.any()
+        assert left[0] >= k - rank

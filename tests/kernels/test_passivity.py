@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from detent.kernels.passivity import (
+    FADE,
     certain_travel,
     certain_work,
     damper_rate,
     held_work,
     least_loss,
+    share_left,
     tank_share,
 )
 from detent.setup.passivity import largest_damper
@@ -107,3 +109,13 @@ def test_the_largest_damper_is_where_a_speed_begins_to_swing(delay: int) -> None
     a = largest_damper(delay)
     assert not swings(0.99 * a)
     assert swings(1.01 * a)
+
+
+def test_a_wrench_gives_way_as_a_deficit_grows() -> None:
+    """All of it is left below the first bound, nothing above the second, and it never rises."""
+    low, high = FADE
+    assert share_left(0.0) == share_left(low) == 1.0
+    assert share_left(high) == share_left(10.0 * high) == 0.0
+    assert share_left(0.5 * (low + high)) == pytest.approx(0.5)
+    shares = [share_left(d) for d in np.linspace(0.0, 2.0 * high, 50)]
+    assert (np.diff(shares) <= 0.0).all()

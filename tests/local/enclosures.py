@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import mujoco
 import numpy as np
+from scipy.spatial import ConvexHull
 
 from detent import Contact, LocalModel, Pace, Session, World
 from detent.hands import Guided
+from detent.servo.world.corners import corners_of
 from detent.setup.prepared import advance
 from detent.world.friction import NO_FRICTION
 from lab import PLANAR, scene
@@ -21,7 +23,7 @@ STEPS_OUT = 0.008  # [m] by which cylinders stand out of the walls
 EPSILON = 0.005  # [m]
 CONTACT = Contact(4000.0, 30.0, friction=NO_FRICTION)
 LED = 2.0  # [s] along walls
-AWAY = 0.8  # [s] then in the middle
+AWAY = 0.8  # [s] then in the middle, where what was deformed by 30 mm has healed
 FREE = '<freejoint/><inertial pos="0 0 0" mass="2" diaginertia="0.005 0.005 0.005"/>'
 
 
@@ -38,8 +40,13 @@ class Felt(NamedTuple):
     """One run: rows of the trace, true depths [m], and the ages of frames in force [s]."""
 
     rows: np.ndarray
-    depth: np.ndarray
+    depths: np.ndarray  # (ticks, walls) in each wall; negative apart
     age: np.ndarray
+
+    @property
+    def depth(self) -> np.ndarray:
+        """In the deepest wall."""
+        return np.maximum(self.depths.max(axis=1), 0.0)
 
 
 def prism(rng: np.random.Generator, corners: int) -> str:
@@ -75,7 +82,7 @@ def tool(rng: np.random.Generator, kind: str) -> tuple[str, str]:
 
 
 def walls(rng: np.random.Generator, kind: str) -> str:
-    """Geoms of an enclosure: planes, boxes, or boxes with cylinders before them."""
+    """Geoms of an enclosure: planes or boxes, also with boxes or cylinders standing out of them."""
     out = ""
     for angle in 0.5 * np.pi * np.arange(4):
         x, y = WIDTH * np.cos(angle), WIDTH * np.sin(angle)
@@ -84,6 +91,10 @@ def walls(rng: np.random.Generator, kind: str) -> str:
             out += f'<geom type="plane" size="1 1 .1" pos="{x} {y} 0" zaxis="{-x} {-y} 0"/>'
         else:
             out += f'<geom type="box" size=".02 .1 .1" pos="{x * 1.625} {y * 1.625} 0" {turn}/>'
+        if kind == "steps":
+            half = rng.uniform(0.006, 0.012)
+            far = 1.0 + (0.02 - STEPS_OUT) / WIDTH
+            out += f'<geom type="box" size=".02 {half} .1" pos="{x * far} {y * far} 0" {turn}/>'
         if kind == "cylinders":
             radius = rng.uniform(0.01, 0.02)
             far = 1.0 + (radius - STEPS_OUT) / WIDTH
@@ -108,7 +119,7 @@ def path(rng: np.random.Generator, speed: float) -> list[tuple[float, float, flo
 
 
 TOOLS = ("prism", "prism", "sphere", "capsule", "box", "mesh")
-WALLS = ("planes", "boxes", "cylinders")
+WALLS = ("planes", "boxes", "steps", "cylinders")
 
 
 def make_case(
@@ -136,8 +147,9 @@ def make_case(
     return Case(World.from_string(text, tool="tool"), hand, pace or own, name)
 
 
-def feel(case: Case, local: LocalModel | None, seconds: float = LED + AWAY) -> Felt:
-    """Run a case in lockstep."""
+def feel(case: Case, local: LocalModel | None) -> Felt:
+    """Run a case in lockstep, until the hand has been away for a while."""
+    seconds = case.hand.path[-1][0] + AWAY
     pace = case.pace if local is not None else None
     session = Session(case.world, CONTACT, rate=RATE, local=local, pace=pace)
     ticks = round(seconds * RATE)
@@ -167,39 +179,137 @@ def note_frames(engine: object, times: dict[int, float]) -> None:
 
 
 def true_depths(world: World, rows: np.ndarray) -> np.ndarray:
-    """[m] How deep the tool is in the world at each row, by MuJoCo."""
-    model, out = world.model, np.zeros(len(rows))
-    data = mujoco.MjData(model)
-    for t, row in enumerate(rows):
-        place, turn = row["tool_position"], row["tool_quaternion"]
-        if model.nq == 7:
-            data.qpos[:3], data.qpos[3:] = place, turn
-        else:
-            data.qpos[:] = place[0], place[1], 2.0 * np.arctan2(turn[3], turn[0])
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_collision(model, data)
-        out[t] = max(-data.contact.dist.min(), 0.0) if data.ncon else 0.0
+    """(ticks, walls) [m] How deep the tool is in each wall, by plane geometry.
+
+    Every enclosure goes on along z, so a tool is as deep as its shadow on the plane: a convex
+    polygon, rounded by the radius of a sphere or a capsule. Nothing of MuJoCo's is used for it.
+    """
+    model, data = world.model, mujoco.MjData(world.model)
+    mujoco.mj_kinematics(model, data)
+    fixed = [g for g in range(model.ngeom) if model.geom_bodyid[g] == 0]
+    core, radius = tool_core(model, int(model.body_geomadr[world.tool]))
+    outlines = shadows(core, rows)
+    out = np.zeros((len(rows), len(fixed)))
+    for k, wall in enumerate(fixed):
+        around, bulge = wall_core(model, data, wall)
+        out[:, k] = radius + bulge - apart(outlines, around[None])
     return out
 
 
-def too_deep(case: Case, felt: Felt, exact: Felt) -> np.ndarray:
-    """[m] By how much depths exceed what is allowed beside the synchronous session.
+def tool_core(model: mujoco.MjModel, geom: int) -> tuple[np.ndarray, float]:
+    """(n, 3) corners in the frame of the tool, and the radius of what is around them."""
+    size, turn = model.geom_size[geom], np.zeros(9)
+    kind = model.geom_type[geom]
+    points = corners_of(model, geom)
+    if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
+        points = np.zeros((1, 3))
+    if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        points = np.array([(0.0, 0.0, -size[1]), (0.0, 0.0, size[1])])
+    mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
+    rounded = len(points) <= 2
+    return points @ turn.reshape(3, 3).T + model.geom_pos[geom], size[0] if rounded else 0.0
 
-    v a − ε + 0.3 mm where that is positive, 0.3 mm elsewhere: v is the speed of the fastest point
-    of the tool, a the age of the frame behind the update in force, both the largest of the last
-    half second, within which a late landing heals; the synchronous depth likewise.
-    """
+
+def shadows(core: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """(ticks, m, 2) the outlines of a tool, in order; the last corner may be there many times."""
+    w, x, y, z = rows["tool_quaternion"].T
+    first = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=1)
+    second = np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], axis=1)
+    points = np.stack([first @ core.T, second @ core.T], axis=2)
+    points += rows["tool_position"][:, None, :2]
+    if len(core) < 3:
+        return points
+    hulls = [one[ConvexHull(one).vertices] for one in points]
+    most = max(map(len, hulls))
+    return np.array([np.concatenate([h, h[-1:].repeat(most - len(h), axis=0)]) for h in hulls])
+
+
+def wall_core(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> tuple[np.ndarray, float]:
+    """Outline of a wall on the plane, and the radius of what is around it."""
+    at, turn = data.geom_xpos[geom], data.geom_xmat[geom].reshape(3, 3)
+    if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        return at[:2][None, :], float(model.geom_size[geom, 0])
+    if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE:  # a thick slab behind it
+        out = turn[:2, 2]
+        along, back = np.array([-out[1], out[0]]), at[:2] - out
+        return np.array([at[:2] - along, back - along, back + along, at[:2] + along]), 0.0
+    corners = (corners_of(model, geom) @ turn.T + at)[:, :2]
+    return corners[ConvexHull(corners).vertices], 0.0
+
+
+def apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(ticks,) [m] Distances of convex outlines, negative where they overlap: separating axes."""
+    best = np.full(len(a), -np.inf)
+    for one, two in ((a, b), (b, a)):
+        edges = np.roll(one, -1, axis=1) - one
+        long = np.linalg.norm(edges, axis=2, keepdims=True)
+        normals = np.stack([edges[..., 1], -edges[..., 0]], axis=2) / np.where(long > 0, long, 1)
+        heights = (two @ np.swapaxes(normals, 1, 2)).min(axis=1) - np.sum(one * normals, axis=2)
+        if one.shape[1] > 2:
+            best = np.maximum(best, np.where(long[..., 0] > 0, heights, -np.inf).max(axis=1))
+    return np.where(best < 0.0, np.where(np.isinf(best), corner_distance(a, b), best),
+                    corner_distance(a, b))  # fmt: skip
+
+
+def corner_distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(ticks,) [m] From the corners of each outline to the edges of the other."""
+    best = np.full(len(a), np.inf)
+    for one, two in ((a, b), (b, a)):
+        ways = np.roll(two, -1, axis=1) - two
+        from_edge = one[:, :, None] - two[:, None]
+        share = np.sum(from_edge * ways[:, None], axis=3)
+        share = np.clip(share / np.maximum(np.sum(ways**2, axis=2), 1e-30)[:, None], 0.0, 1.0)
+        left = np.linalg.norm(from_edge - share[..., None] * ways[:, None], axis=3)
+        best = np.minimum(best, left.min(axis=(1, 2)))
+    return best
+
+
+def fastest(felt: Felt) -> np.ndarray:
+    """[m/s] The speed of the fastest point of the tool."""
     twist = felt.rows["tool_twist"]
-    speed = np.linalg.norm(twist[:, :3], axis=1) + RADIUS * np.linalg.norm(twist[:, 3:], axis=1)
-    late = recent(speed * felt.age, 0.5) - EPSILON
-    return felt.depth - recent(exact.depth, 0.1, ahead=0.1) - np.maximum(late, 0.0) - 3e-4
+    return np.linalg.norm(twist[:, :3], axis=1) + RADIUS * np.linalg.norm(twist[:, 3:], axis=1)
+
+
+def ways(felt: Felt) -> np.ndarray:
+    """[m] v a: how far the tool may have gone since it was as the update in force saw it."""
+    speed, ticks = fastest(felt), np.round(felt.age * RATE).astype(int)
+    most = [speed[max(t - n, 0) : t + 1].max() for t, n in enumerate(ticks)]
+    return np.array(most) * felt.age
+
+
+def too_deep(felt: Felt, exact: Felt) -> np.ndarray:
+    """(ticks, walls) [m] By how much depths exceed what is allowed beside the synchronous session.
+
+    v a − ε + 0.3 mm where that is positive, 0.3 mm elsewhere: a is the age of the frame behind the
+    update in force, v the speed of the fastest point of the tool within that time. The largest
+    since the tool came to this wall counts: corner after corner may touch it, and what came late
+    stays until it has healed, which may wait until the contact is unloaded. The synchronous depth
+    is the largest within 0.1 s, since the two do not touch at the same time; and where a late
+    landing has led the two apart, so that there is no such depth, what counts is what the springs
+    of the tool do not resist.
+    """
+    late = np.maximum(ways(felt) - EPSILON, 0.0)
+    allowed = np.zeros_like(felt.depths)
+    for k in range(felt.depths.shape[1]):
+        most = 0.0
+        for t, inside in enumerate(felt.depths[:, k] > 0.0):
+            most = max(most, late[t]) if inside else late[t]
+            allowed[t, k] = most
+    beside = np.maximum(recent(exact.depth, 0.1, ahead=0.1), felt.rows["depth"])
+    return felt.depths - beside[:, None] - allowed - 3e-4
 
 
 def in_time(felt: Felt) -> bool:
     """Whether every constraint came before it could be touched: v a ≤ ε throughout."""
-    twist = felt.rows["tool_twist"]
-    speed = np.linalg.norm(twist[:, :3], axis=1) + RADIUS * np.linalg.norm(twist[:, 3:], axis=1)
-    return bool((speed * felt.age).max() <= EPSILON)
+    return bool(ways(felt).max() <= EPSILON)
+
+
+def stays_deformed(case: Case, felt: Felt) -> float:
+    """[m] What is left of a deformation 0.2 s + d / (50 mm/s) after the hand was led away."""
+    end = round(case.hand.path[-1][0] * RATE)
+    deformation = felt.rows["deformation"]
+    healed = end + round((0.2 + deformation[end] / 0.05) * RATE)
+    return float(deformation[healed:].max())
 
 
 def recent(values: np.ndarray, seconds: float, ahead: float = 0.0) -> np.ndarray:

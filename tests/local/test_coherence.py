@@ -9,10 +9,10 @@ from detent import Contact, LocalModel, Pace, Session, World
 from detent.hands import Guided
 from detent.kernels.jit import JIT_ENABLED
 from lab import LOOSE, PLANAR, scene
-from local.enclosures import RATE, STEP, Case, feel, in_time, make_case, too_deep
+from local.enclosures import RATE, STEP, Case, feel, make_case, stays_deformed, too_deep
 from sweeps import LONG
 
-CASES = (300 if LONG else 12) if JIT_ENABLED else 1
+CASES = (300 if LONG else 8) if JIT_ENABLED else 1
 EVERY_TICK = Pace(STEP, latency=0.0)
 SMOOTH = (1, 3, 6, 9, 11, 12, 16, 20)  # cases in which MuJoCo's own contacts do not jump
 
@@ -54,14 +54,13 @@ def test_an_update_every_tick_is_the_synchronous_session(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(CASES))
 def test_tools_stay_out_of_walls_at_any_pace(seed: int) -> None:
-    """Planes and boxes: in time, not 0.3 mm deeper, and no spring is lost; late, it heals."""
-    case = make_case(seed, None, ("prism", "sphere", "capsule", "box"), ("planes", "boxes"))
+    """Not deeper than they came late, no spring of a pressed pair is lost, and late ones heal."""
+    case = make_case(seed)
     exact, felt = feel(case, None), feel(case, LocalModel())
     rows = felt.rows
-    if in_time(felt):
-        assert too_deep(case, felt, exact).max() <= 0.0, case.name
-        assert rows["resets"][-1] == 0, case.name
-    assert rows["deformation"][-1] < 1e-4, case.name
+    assert too_deep(felt, exact).max() <= 0.0, case.name
+    assert rows["resets"][-1] == 0, case.name
+    assert stays_deformed(case, felt) < 1e-4, case.name
     assert rows["update_energy"].max() <= 1e-12  # nothing that heat did not pay for
     assert rows["healed"].min() >= -1e-15
 

@@ -101,7 +101,7 @@ import sys, detent
 from detent.hands import Constant
 session = detent.Session(detent.World.builtin("corner"), rate=1000)
 print("ready", flush=True)
-session.run(1e5, Constant(force=(0.32, -0.4)), record=sys.argv[1])
+session.run(2e3, Constant(force=(0.32, -0.4)), record=sys.argv[1])
 """
 
 

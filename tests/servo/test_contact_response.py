@@ -7,9 +7,10 @@ import pytest
 
 from detent import Contact, Session, World
 from detent.hands import Constant
+from detent.servo import places
 from detent.servo.structs import COLLIDING, FREE, RESTING, Servo
 from detent.setup import world as setup_world
-from lab import PLANAR, advance, full_inertia, loose, scene, start
+from lab import PLANAR, advance, full_inertia, loose, run_stage, scene, start
 
 FLOOR = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
 WALL = '<geom name="wall" type="box" size=".1 1 1" pos=".1 0 0"/>'
@@ -516,3 +517,32 @@ def test_resultant_stiffness_does_not_count_contacts(contacts: int) -> None:
         rows = advance(ready, 3000)
         assert rows["contacts"][-1] == contacts
         assert rows["depth"][-1] == pytest.approx(2.0 / stiffness, rel=1e-3)
+
+
+def test_contacts_that_recede_are_no_part_of_a_collision() -> None:
+    """One end of a turning peg strikes, and the other one leaves."""
+    floor = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
+    peg = f'<body name="peg">{PLANAR}<geom type="box" size=".02 .01 .01"/></body>'
+    world = World.from_string(scene(floor + peg)).placed((0, 0.01 - 1e-6, 0))
+    ready = start(loose(world, Contact(restitution=0.5)), qvel=[0.0, 0.0, 1.0])
+    for place in (places.SENSE, places.APPROACH, places.REACT):
+        run_stage(ready.servo, place)
+    rows = ready.servo.rows
+    leaving = rows.velocity[: rows.count[0]] > 0.0
+    assert rows.count[0] == 2 and leaving.sum() == 1
+    assert rows.struck[0] == 1
+    np.testing.assert_array_equal(rows.force[:2] > 0.0, ~leaving)
+
+
+@pytest.mark.parametrize("resultant", [True, False])
+def test_a_face_shares_its_damping_as_it_does_its_stiffness(resultant: bool) -> None:
+    """Pressed flat and sinking: B v of the whole face, or of each of its contacts."""
+    floor = '<geom name="floor" type="box" size="1 .1 1" pos="0 -.1 0"/>'
+    peg = f'<body name="peg">{PLANAR}<geom type="box" size=".02 .01 .01"/></body>'
+    world = World.from_string(scene(floor + peg)).placed((0, 0.01 - 1e-4, 0))
+    contact = Contact(4000.0, 60.0, mode="penalty", resultant=resultant)
+    felt = [
+        advance(start(loose(world, contact), qvel=[0.0, -v, 0.0]), 1)[0]["environment_wrench"][1]
+        for v in (0.0, 0.01)
+    ]
+    assert felt[1] - felt[0] == pytest.approx((1 if resultant else 2) * 60.0 * 0.01, rel=1e-6)

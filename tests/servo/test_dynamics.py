@@ -57,6 +57,17 @@ def test_a_rod_goes_through_gimbal_lock_without_gaining_energy(seed: int) -> Non
     assert "rad/s to 100; from" in said
 
 
+def test_ticks_in_which_hinges_were_too_fast_are_counted_once() -> None:
+    """Whether one of them is, or two."""
+    world = World.from_string(scene(GIMBAL)).placed((0.0, 0.3, 0.0))
+    for speeds, count in (((1.0, 2.0, 0.0), 0), ((5e3, 0.0, 0.0), 1), ((5e3, 4e3, -6e3), 1)):
+        ready = start(loose(world), qvel=speeds)
+        for _ in range(2):
+            advance(ready, 1)
+            assert ready.servo.motion.spun[0] == count
+            ready.servo.scene.qvel[:] = 0.0  # slow from now on
+
+
 def test_a_single_hinge_may_be_as_fast_as_it_likes() -> None:
     rotor = """<body name="rotor"><joint axis="0 0 1"/>
       <inertial pos="0 0 0" mass="1" diaginertia=".001 .001 .002"/></body>"""

@@ -37,6 +37,7 @@ from detent.mechanism.library import builtin
 from detent.servo.table import TABLES
 from detent.world.friction import SCENE_FRICTION
 from lab import scene
+from shapes_lab import asset, ball, channel, scene_with
 
 SECONDS = 1.0
 PUSH = Sinusoid(  # against things, and back from them
@@ -81,6 +82,15 @@ def world(name: str, **options: Any) -> Callable[[], Session]:
 def crowded(**options: Any) -> Callable[[], Session]:
     """A session with a scene that has a bit of everything."""
     return lambda: Session(World.from_string(CROWDED, tool="tool"), **options)
+
+
+def concave(**options: Any) -> Callable[[], Session]:
+    """A session with a ball of triangles in a slot, both felt as they are."""
+    assets = asset("channel", channel()) + asset("ball", ball(2, 0.012, 0.002))
+    bodies = """<geom type="mesh" mesh="channel"/><body name="tool" pos="0 0 .0119"><freejoint/>
+      <geom type="mesh" mesh="ball" mass=".3"/></body>"""
+    text = scene_with(assets, bodies)
+    return lambda: Session(World.from_string(text, tool="tool", concave=True), **options)
 
 
 def mechanism(name: str, **options: Any) -> Callable[[], Session]:
@@ -160,6 +170,9 @@ SESSIONS: dict[str, Callable[[], Session]] = {
     "crowded, split": crowded(contact=Contact(restitution=0.5, self_collision="split")),
     "crowded, friction": crowded(contact=RUB),
     "crowded, rigid, friction": crowded(contact=replace(RUB, mode="rigid")),
+    "concave, friction": concave(contact=RUB),
+    "concave, rigid": concave(contact=Contact(mode="rigid")),
+    "concave, local": concave(local=LocalModel()),
     "local": world("peg-in-hole", local=LocalModel()),
     "local, friction": world("corner-3d", local=LocalModel(), contact=RUB),
     "local, moving": world("push-linkage", local=LocalModel(constraints="inertial"), contact=RUB),

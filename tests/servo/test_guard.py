@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -13,50 +12,18 @@ from hypothesis import strategies as st
 
 from detent.devices.safety import Safety
 from detent.kernels.jit import JIT_ENABLED
-from detent.servo.arrays import make_clock, make_device
 from detent.servo.constants import IMPLAUSIBLE
 from detent.servo.faults import NO_FAULT, WRENCH_NOT_FINITE, WRENCH_TOO_LARGE
 from detent.servo.force_path import ForcePath
 from detent.servo.guard import force_path, share_of_peak
-from detent.servo.parameters import PARAMETERS
-from detent.servo.structs import ALTERED, FAULT, LATCHED, Clock, Device
+from detent.servo.structs import ALTERED, FAULT, LATCHED
+from force_paths import Path, path, send
 from sweeps import sweep
 
 HOSTILE = np.array(
     [np.nan, np.inf, -np.inf, 1e308, -1e308, 1e154, -1e154, 5e-324, -5e-324, 1e-310, 0.0, -0.0,
      1e6, -1e6, 1.0000001e6, -3e7, 999.0, -999.0, 1e-9, 1.0, -1.0]
 )  # fmt: skip
-
-
-class Path(NamedTuple):
-    device: Device
-    clock: Clock
-    p: np.ndarray
-    wrench: np.ndarray  # (6,) what the device was told last
-
-
-def path(
-    cap: float | np.ndarray = np.inf,
-    safety: Safety | None = None,
-    asked: ForcePath | None = None,
-    step: float = 1e-3,
-) -> Path:
-    safety = safety or Safety()
-    p = np.zeros(1, PARAMETERS)
-    p["step"], p["cap"] = step, cap
-    lengths = np.asarray(safety.length)
-    p["ball"] = np.where(np.isfinite(lengths), lengths, 0.0)
-    p["continuous"] = safety.continuous
-    (asked or ForcePath()).fill(p, safety)
-    device = make_device()
-    device.guard.actuated[:] = safety.actuated
-    return Path(device, make_clock(), p, np.zeros(6))
-
-
-def send(to: Path, command: object) -> np.ndarray:
-    to.device.raw[:] = command
-    force_path(to.device, to.wrench, to.clock, to.p)
-    return to.wrench.copy()
 
 
 def _drive(device, wrench, clock, p, commands, out, faults):  # type: ignore[no-untyped-def]

@@ -11,7 +11,9 @@ from detent.devices import AdmittanceDisplay, Inertial
 from detent.devices.protocol import Device
 from detent.servo import places
 from detent.servo.hand.lead import know_hand
+from detent.servo.hand.limit import share_in_ball
 from detent.servo.hand.model import hand_wrench
+from detent.servo.hand.topology import still_tied
 from detent.servo.parameters import PLAYBACK_HAND, SINUSOID_HAND
 from detent.servo.structs import FAULT, Servo
 from lab import LOOSE, PLANAR, advance, mirror, run_stage, scene, start
@@ -185,3 +187,33 @@ def test_a_reference_that_is_turned_is_taken_back_about_the_same_axis() -> None:
     for place in (places.SENSE, places.APPROACH):
         run_stage(s, place)
     np.testing.assert_allclose(s.lead.error[0], [0, 0, 0, 0, 0, -0.05], atol=1e-12)
+
+
+def test_what_is_left_of_a_wrench_is_the_most_that_its_lengths_allow() -> None:
+    """Force and torque apart: within the ball, and beyond it with a little more."""
+    rng = np.random.default_rng(11)
+    for _ in range(200):
+        other, part = rng.normal(size=6), 3.0 * rng.normal(size=6)
+        ball = rng.uniform(1.0, 3.0, 2) * np.linalg.norm(other.reshape(2, 3), axis=1)
+        ball *= rng.random(2) < 0.8
+        share = share_in_ball(other, part, ball)
+        assert 0.0 <= share <= 1.0
+        less, more = (
+            np.linalg.norm((other + a * part).reshape(2, 3), axis=1)[ball > 0.0] > ball[ball > 0.0]
+            for a in (share * (1.0 - 1e-9), share + 1e-6)
+        )
+        assert share == 0.0 or not less.any()
+        assert share == 1.0 or more.any()
+
+
+def test_a_constraint_is_tied_until_it_has_gone() -> None:
+    """While it counts at all, or while a direction is about to be lost; never without easing."""
+    mo = start(Session(World.builtin("two-link"))).servo.motion
+    for tied, whole, share, want in (
+        (0.0, 1, 1.0, False), (0.4, 1, 1.0, True), (0.4, 0, 1.0, True),
+        (0.0, 0, 1.0, False), (0.0, 0, 0.7, True), (0.0, 1, 0.7, False),
+    ):  # fmt: skip
+        mo.tied[:], mo.mapping.whole[0], mo.mapping.share[:] = 0.0, whole, 1.0
+        mo.tied[1], mo.mapping.share[0] = tied, share
+        assert still_tied(mo, 0.02) == want
+        assert not still_tied(mo, 1.0)

@@ -197,7 +197,7 @@ def test_a_recorder_that_fails_does_not_stop_the_servo(tmp_path: Path) -> None:
         def fail(rows: np.ndarray) -> None:
             raise OSError("disk full")
 
-        live._sink.append = fail  # type: ignore[union-attr, method-assign]
+        live._rows.sink.append = fail  # type: ignore[union-attr, method-assign]
         seen = live.status().ticks
         assert wait_for(lambda: live.sink_error is not None)
         assert wait_for(lambda: live.status().ticks > seen + 200)

@@ -30,8 +30,8 @@ from detent.experiments.sampled_wall import (
 )
 from detent.hands import Constant, Impedance, Sinusoid
 from detent.record.trace import Trace
-from detent.servo.observed import OWN, PORT, SOURCES
-from detent.servo.passivity import energy_left
+from detent.servo.observed import CERTAIN, OWN, PORT, SOURCES
+from detent.servo.passivity import control, energy_left
 from lab import scene
 from passive_cases import random_case, worst_gift
 from sweeps import LONG
@@ -342,3 +342,19 @@ def test_weights_that_rise_owe_nothing(
     energy[PORT], energy[OWN], energy[SOURCES] = port, own, sources
     plain = getattr(energy_left, "py_func", energy_left)
     assert plain(SimpleNamespace(energy=energy)) == pytest.approx(left)
+
+
+def test_a_wrench_is_taken_back_at_most_whole() -> None:
+    """However much is owed, what is asked for is never turned round by that."""
+    session = Session(World.builtin("corner"), passivity=Passivity("damper"))
+    s = session.prepare(None, 1000.0, 16).servo
+    ob, de = s.device.observed, s.device
+    for owed in (1e-12, 0.7e-3, 1e-3, 1.0):
+        de.raw[:] = (3.0, -2.0, 0.0, 0.0, 0.0, 0.1)
+        asked = de.raw.copy()
+        ob.energy[:] = 0.0
+        ob.energy[PORT] = ob.energy[CERTAIN] = -owed  # and nothing moves
+        control(ob, de, s.port.state, s.parameters)
+        left = asked + ob.wrench
+        assert (left * asked >= -1e-12).all() and (np.abs(left) <= np.abs(asked) + 1e-12).all()
+    assert not left[:2].any()

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from detent import Contact, Friction, World
+from detent.kernels.constants import MEMORY_FRICTION
+from detent.servo.constants import CREEP_BACK
+from detent.servo.contact.rigid import bound_velocity, keep_grip, press_as_before
 from detent.servo.structs import FREE, RESTING
 from lab import PLANAR, advance, loose, scene, start
 
@@ -90,3 +93,36 @@ def test_a_box_in_space_slides_straight_in_any_direction() -> None:
         advance(ready, 5)
         left = 0.2 - 5 * MU * GRAVITY * STEP
         np.testing.assert_allclose(ready.servo.scene.qvel[:3], left * along, atol=2e-3 * left)
+
+
+def test_what_was_cut_short_comes_out_as_fast_as_it_went_in_or_creeps() -> None:
+    """Of a wall that yields: to its surface in a step at most, and no slower than it creeps."""
+    ready = start(loose(peg(0.0), rigid()))
+    rows, p = ready.servo.rows, ready.servo.parameters
+    rows.yields[0], rows.velocity[0], rows.restitution[0] = 1, 0.0, 0.0
+    for depth, speed, want in (
+        (1e-3, 0.0, CREEP_BACK),
+        (1e-3, 0.1, 0.1),
+        (1e-3, 5.0, 1.0),  # the surface is reached in this step
+        (1e-7, 0.0, 1e-4),
+    ):
+        rows.separation[0], rows.yielded[2] = -depth, speed
+        assert bound_velocity(rows, 0, p) == pytest.approx(want)
+    rows.yields[0] = 0
+    assert bound_velocity(rows, 0, p) == pytest.approx(1e-4)
+
+
+@pytest.mark.parametrize(("impulse", "smooth"), [(0.2, 0.0), (0.0, 0.3), (0.2, 0.3), (0.0, 0.0)])
+def test_a_step_begins_with_the_forces_of_the_last_one(impulse: float, smooth: float) -> None:
+    """Where there were any, or would have been without friction; elsewhere with none."""
+    ready = start(loose(peg(0.0), rigid(MU)))
+    rows = ready.servo.rows
+    rows.count[0], rows.hit_row[0], rows.normal[0] = 1, 0, (0.0, 1.0, 0.0)
+    rows.hit_impulse[0], rows.hit_slide[0] = impulse, (0.01, -0.02)
+    keep_grip(rows, 0, smooth, STEP)
+    press_as_before(rows, STEP)
+    assert rows.force[0] == pytest.approx(impulse / STEP)
+    remembered = rows.memory[0, MEMORY_FRICTION + 4] != 0.0
+    assert remembered == (impulse > 0.0 or smooth > 0.0)
+    assert np.linalg.norm(rows.rub[0]) * STEP == pytest.approx(np.hypot(0.01, 0.02))
+    assert rows.rub[0] @ rows.normal[0] == pytest.approx(0.0, abs=1e-12)

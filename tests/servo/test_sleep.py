@@ -269,3 +269,20 @@ def test_static_geoms_are_where_they_were_put() -> None:
     ready.data.geom_xpos[geom] = 7.0
     advance(ready, 1)
     np.testing.assert_allclose(ready.data.geom_xpos[geom], 7.0)
+
+
+def test_only_contacts_of_what_fell_asleep_are_kept() -> None:
+    """A ball that rolls on beside it has its own."""
+    box = f'<body name="b" pos="0 0 .0199">{BOX}</body>'
+    ball = '<body name="ball" pos="1 0 .0299"><freejoint/><geom size=".03" mass=".3"/></body>'
+    ready = ready_for(box + ball, Contact(friction=ROUGH))
+    for _ in range(300):
+        push(ready, "ball", (0.1, 0.0, 0.0))
+        advance(ready, 1)
+        if asleep(ready):
+            break
+    assert asleep(ready) == {"b"}
+    sl = ready.servo.sleep
+    kept = {int(t) for t in sl.kept_tree[: sl.kept[0]]}
+    assert kept == {int(t) for t in np.nonzero(sl.dozing)[0]}
+    assert sl.kept[0] == 4  # vertices

@@ -11,6 +11,7 @@ from detent.kernels.constants import SWEEPS
 from detent.kernels.impact_friction import resolve_friction
 from detent.kernels.projection import iteration_limit
 from detent.kernels.sliding import friction_work
+from detent.servo.contact.impulses import tangent
 from lab import advance, loose, start
 from sweeps import sweep
 
@@ -102,3 +103,33 @@ def test_energy_never_rises_and_no_cone_is_violated() -> None:
         assert (np.linalg.norm(pt, axis=1) <= mu * p + 1e-9 * np.sqrt(before)).all()
         change = normal.T @ p + np.einsum("ikj,ik->j", tangent, pt)
         np.testing.assert_allclose(D @ (after - qd), change, atol=1e-7 * np.sqrt(before))
+
+
+@pytest.mark.parametrize("normal", [(0, 0, 1.0), (0, 0, -1.0), (0, 0, -0.0), (1.0, 0, -0.0)])
+def test_the_tangents_of_a_contact_are_a_frame_whatever_its_normal_is(normal: tuple) -> None:
+    """No direction is singular, be it straight up or straight down."""
+    rng = np.random.default_rng(0)
+    for tilt in (0.0, 1e-12, 1e-8, 1e-3, 1.0):
+        n = np.array(normal) + tilt * rng.normal(size=3)
+        if not n.any():
+            continue
+        n /= np.linalg.norm(n)
+        frame = np.array([n, tangent(n, 0), tangent(n, 1)])
+        np.testing.assert_allclose(frame @ frame.T, np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.6])
+def test_the_hand_feels_all_that_changed_the_momentum(e: float) -> None:
+    """Newton: the force of that tick, along the wall as well as against it, and its torque."""
+    contact = Contact(restitution=e, friction=Friction(0.3, 0.3))
+    ready = start(loose(World.from_string(BALL, tool="ball"), contact))
+    qvel = ready.servo.scene.qvel
+    qvel[:] = (1.0, 0.5, -0.2, 0.0, 0.0, 0.0)
+    struck = 0
+    for _ in range(3):
+        before = qvel.copy()
+        row = advance(ready, 1)[0]
+        change = (MASS, MASS, MASS, INERTIA, INERTIA, INERTIA) * (qvel - before)
+        np.testing.assert_allclose(1e-3 * row["environment_wrench"], change, atol=1e-9)
+        struck += int(row["collisions"] > 0 and abs(change[0]) > 1e-3)
+    assert struck == 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from detent import AT_ONCE, Contact, ForcePath, Session, World
+from detent.devices import Inertial
 from detent.errors import ParameterError
 from detent.hands import Constant
 from lab import scene
@@ -24,7 +25,7 @@ def stretched() -> World:
 
 
 def test_kilonewtons_at_the_start_come_in_linearly_for_tool_and_device() -> None:
-    trace = Session(stretched()).run(0.1, None)
+    trace = Session(stretched(), device=Inertial()).run(0.1, None)
     assert abs(trace["environment_wrench"][0, 0]) > 4900.0
     share = np.arange(1, 101) / 200.0
     np.testing.assert_allclose(
@@ -98,3 +99,23 @@ def test_a_scripted_hand_takes_hold_as_the_session_ramps_in() -> None:
     assert trace["tool_position"][:, 2].max() < 0.05 + 1e-6
     np.testing.assert_allclose(trace["hand_wrench"][:200, 2], 9.0 * np.arange(1, 201) / 200.0)
     assert (trace["hand_wrench"][200:, 2] == 9.0).all()
+
+
+def test_the_default_device_gives_what_a_hand_may_bear_and_says_what_it_cut() -> None:
+    session = Session(stretched())
+    trace = session.run(0.3)
+    assert np.abs(trace["raw_wrench"][:, 0]).max() > 2000.0
+    assert 499.0 < np.abs(trace["device_wrench"][:, 0]).max() <= 500.0
+    assert any("500 N" in note for note in trace.meta["notes"])
+    ideal = Session(stretched(), device=Inertial()).run(0.3)
+    assert np.abs(ideal["device_wrench"][:, 0]).max() > 2000.0
+
+
+def test_an_impulse_is_given_whole_in_its_tick() -> None:
+    """Two kilograms at 0.5 m/s against a wall: 1 kN in one tick, and no such force beside it."""
+    world = World.from_string(scene(BALL.format(0.5)))
+    world = world.placed((0, 0, 0.5, 1, 0, 0, 0), (0, 0, -1.0, 0, 0, 0))
+    trace = Session(world, Contact(mode="impulse")).run(1.0)
+    sizes = np.abs(trace["device_wrench"][:, 2])
+    assert sizes.max() == pytest.approx(1000.0, rel=0.01)
+    assert sizes[trace["collisions"] == 0].max() <= 500.0

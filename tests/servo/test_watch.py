@@ -103,6 +103,30 @@ def test_silence_is_a_fault_after_its_time_and_not_before() -> None:
         assert other.read(fresh=k % 10 == 0) == NO_FAULT
 
 
+def test_silence_of_a_single_tick_can_be_asked_for() -> None:
+    device = Watched(silence=1)
+    device.read()
+    assert [device.read(fresh=False) for _ in range(2)] == [NO_FAULT, DEVICE_SILENT]
+
+
+def test_a_jump_is_seen_from_the_third_reading_on() -> None:
+    """Two tell where it goes; from where it came before the first nobody knows."""
+    device = Watched(jumps=1)
+    assert [device.read(0.0), device.read(0.0)] == [NO_FAULT, NO_FAULT]
+    assert device.read(0.01) == DEVICE_JUMPED
+    early = Watched(jumps=1)
+    assert [early.read(0.0), early.read(0.01)] == [NO_FAULT, NO_FAULT]
+
+
+def test_readings_with_one_stamp_are_a_step_apart() -> None:
+    """At 100 Hz a hand may be 20 mm off what three readings foretell, whatever the stamps say."""
+    device = Watched(0.01, jumps=1)
+    device.period = 0.0
+    for place in (0.0, 0.0, 0.0, 0.02):
+        assert device.read(place) == NO_FAULT
+    assert device.read(0.02 + 0.08) == DEVICE_JUMPED
+
+
 @pytest.mark.parametrize("jump", [1e-3, 5e-3, 0.05])
 @pytest.mark.parametrize("speed", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("rate", [1_000.0, 4_000.0, 10_000.0])

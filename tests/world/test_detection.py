@@ -13,7 +13,7 @@ from detent import Contact, Friction, Session, Wall, World
 from detent.devices import Inertial
 from detent.kernels.friction import LAWS
 from detent.servo import places
-from detent.servo.contact.identity import keeps_memory, recall, remember
+from detent.servo.contact.identity import keeps_memory, move_memories, recall, remember
 from detent.setup.prepared import Prepared
 from lab import PLANAR, loose, run_stage, scene, start
 
@@ -227,6 +227,22 @@ def test_a_tick_recalls_and_remembers() -> None:
     assert tags(0.0099) == [1.0, 2.0]
     assert tags(0.02) == []
     assert tags(0.0099) == [0.0, 0.0]
+
+
+def test_every_memory_follows_its_contact_to_another_row() -> None:
+    """The first and the last, too; a contact without a past has none."""
+    rows = start(
+        loose(World.from_string(scene(f'{FLOOR}<body name="p">{PLANAR}{PEG}</body>')))
+    ).servo.rows
+    for new in ([2, 1, 0], [1, 2, 0], [2, -1, 1], [-1, 0, 2]):
+        rows.memory[:] = 0.0
+        rows.memory[:3] = np.array([[1.0], [2.0], [3.0]])
+        rows.old_count[0], rows.old_row[:3], rows.count[0] = 3, range(3), 3
+        rows.recalled[:3] = new
+        move_memories(rows)
+        want = [0.0 if old < 0 else old + 1.0 for old in new]
+        np.testing.assert_array_equal(rows.memory[:3, 0], want)
+        np.testing.assert_array_equal(rows.memory[:3, -1], want)
 
 
 def test_vertices_that_slide_keep_their_history() -> None:

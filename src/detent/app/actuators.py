@@ -10,7 +10,7 @@ from detent.servo.loop.live import Live
 from detent.session import Session
 
 ACTUATORS = 15.0  # where the folder is in the panel
-MOST = 24  # sliders
+FEW, MOST = 4, 24  # sliders: more than a few are folded away
 UNBOUNDED = 1.0  # around what an actuator without a range is told at the start
 STEPS = 200  # of a slider
 
@@ -23,7 +23,7 @@ class Actuators:
         count = len(live.controls)
         if session.local is not None or not count:  # an engine has motors of its own
             return
-        with gui.add_folder("Actuators", order=ACTUATORS):
+        with gui.add_folder("Actuators", order=ACTUATORS, expand_by_default=count <= FEW):
             for i in range(min(count, MOST)):
                 self._add(gui, session.world.model, i)
             if count > MOST:

@@ -10,7 +10,7 @@ import trimesh
 import viser
 
 from detent.app.arrows import drawn_length
-from detent.app.stage import PAGE_SIZE, Stage
+from detent.app.stage import PAGE_SIZE, OnTop, Stage
 from detent.servo.shown import HOLDS, MOST_SHOWN, NEAR, SLIDES, STRIKES, TIES
 
 DISC = 0.016 * PAGE_SIZE  # radius
@@ -86,20 +86,28 @@ class Contacts:
     def __init__(self, server: viser.ViserServer, stage: Stage, under: str = "") -> None:
         self._stage = stage
         self._count, self._due = 0, 0.0
+        self._hand = server.scene.add_frame(f"{under}/contacts", show_axes=False)
         self._discs = Batch(server, f"{under}/contacts/discs", disc(), None)
         self._sticks = Batch(server, f"{under}/contacts/sticks", stick(), None)
         self._cones = Batch(server, f"{under}/contacts/cones", cone(), 0.25)
 
-    def update(self, shown: np.ndarray, flash: float, eye: np.ndarray | None) -> None:
+    def update(
+        self, hand: np.ndarray, shown: np.ndarray, flash: float, eye: np.ndarray | None
+    ) -> None:
         """Show records of `SHOWN`; *flash* from 0 to 1 is how fresh the last collision is.
 
-        A page is slow to take them, so it is told when some come or go, and now and then.
+        A page moves a node at once but is slow to change its shape. So it is told of contacts
+        when some come or go, and now and then, as seen from the hand point (3,) [m]; in between
+        they go along with it.
         """
+        origin = self._stage.on_top(self._stage.to_page(hand), eye).points[0]
+        self._hand.position = origin
         now = time.monotonic()
         if len(shown) == self._count and now < self._due:
             return
         self._count, self._due = len(shown), now + EVERY
         top = self._stage.on_top(self._stage.to_page(shown["point"]), eye)
+        top = OnTop(top.points - origin, top.scales)
         colours = np.array([COLOURS[int(kind)] for kind in shown["kind"]], float).reshape(-1, 3)
         lit = flash * shown["tool"] * np.isin(shown["kind"], (HOLDS, SLIDES, STRIKES))
         colours += lit[:, None] * (FLASH - colours)

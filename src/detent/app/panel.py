@@ -29,6 +29,11 @@ CONTACT_SLIDERS = (
     ("Damping [N·s/m]", "damping", 0.0, 200.0, 1.0),
     ("Restitution", "restitution", 0.0, 1.0, 0.01),
 )
+CONTACT_HINTS = {
+    "stiffness": "k [N/m]: force of a resting contact per depth.",
+    "damping": "b [N·s/m]: force of a resting contact per speed of approach.",
+    "restitution": "e [-]: how much of the speed a collision gives back.",
+}
 HAND, NOW, PLOTS, CONTACT = 10.0, 20.0, 30.0, 60.0  # the order of the folders
 NO_MATERIAL = "none"  # an impulse within one tick
 SOFTEST, STIFFEST = 0.1, 5.0  # of the grip, relative to its start
@@ -68,8 +73,7 @@ class Panel:
         with gui.add_folder("Now", order=NOW):
             self._table = gui.add_html("")
             self._notes = gui.add_html("")
-        with gui.add_folder("Plots", order=PLOTS):
-            self._charts = Charts(server, readings)
+        self._charts = Charts(server, readings, gui.add_folder("Plots", order=PLOTS))
 
     @property
     def _contact(self) -> Contact:
@@ -90,7 +94,12 @@ class Panel:
             return
         held = world.body_name(world.held)
         with self._hand_folder:
-            choice = self._gui.add_dropdown("Held link", links, initial_value=held)
+            choice = self._gui.add_dropdown(
+                "Held link",
+                links,
+                initial_value=held,
+                hint="The link of the tool that the hand holds.",
+            )
 
         async def chosen(event: viser.GuiEvent[viser.GuiDropdownHandle[str]]) -> None:
             if event.target.value != held:
@@ -100,7 +109,7 @@ class Panel:
 
     def darken(self, dark: bool) -> None:
         """Colours for a dark page, or for a light one."""
-        self._charts.darken(dark)
+        self._charts.draw(dark)
 
     def refresh(self) -> None:
         """Show the newest numbers."""
@@ -129,7 +138,7 @@ class Panel:
             round(STIFFEST * start),
             1,
             round(self.firmness * start),
-            hint="How stiffly the hand goes where it is led.",
+            hint="k_h [N/m]: how stiffly the hand goes where it is led.",
         )
         grip.on_update(self._grip_changed)
         return scripted
@@ -151,7 +160,14 @@ class Panel:
         self, gui: viser.GuiApi, label: str, field: str, bounds: tuple[float, float], step: float
     ) -> None:
         value = float(getattr(self._contact, field))
-        slider = gui.add_slider(label, min(bounds[0], value), max(bounds[1], value), step, value)
+        slider = gui.add_slider(
+            label,
+            min(bounds[0], value),
+            max(bounds[1], value),
+            step,
+            value,
+            hint=CONTACT_HINTS[field],
+        )
 
         async def changed(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
             self._change_contact({field: float(event.target.value)})

@@ -39,6 +39,7 @@ class PageServer(viser.ViserServer):
     Attributes:
         url: the address of the page, with its token.
         visitors: the pages that are open.
+        sent: [bytes] to pages, so far.
     """
 
     url: str
@@ -48,6 +49,7 @@ class PageServer(viser.ViserServer):
         self._door: Door | None = None  # shut, until the port is known
         self._within: Answer | None = None  # viser's own answer to a request
         self.visitors = Visitors(self)
+        self.sent = 0  # [bytes] to pages, so far
         with _silence(), _guarded(self._guard):
             super().__init__(host=address, port=free_port(address, port), verbose=False)
         if self._within is None:
@@ -104,6 +106,11 @@ class PageConnection(ServerConnection):
         super().__init__(*given, **named)
         self._page = page
         self.number: int | None = None  # of the page that was let in
+
+    async def send(self, message: Any, text: bool | None = None) -> None:
+        """Send a message, and count it."""
+        self._page.sent += len(message)
+        await super().send(message, text)
 
     async def recv(self, decode: bool | None = None) -> bytes:  # type: ignore[override]
         """The next message that may be believed; others are dropped."""

@@ -59,12 +59,25 @@ def drawn_geoms(model: mujoco.MjModel, body: int) -> list[int]:
 
 
 def geom_colour(model: mujoco.MjModel, geom: int) -> Colour:
-    """The geom's own colour, or that of its material."""
+    """The geom's own colour, or that of its material: with a texture the mean of that."""
     own = tuple(round(float(c), 4) for c in model.geom_rgba[geom])
     material = model.geom_matid[geom]
     if own == UNCOLOURED and material >= 0:
-        own = tuple(round(float(c), 4) for c in model.mat_rgba[material])
+        shade = np.append(texture_colour(model, material), 1.0)
+        own = tuple(round(float(c), 4) for c in shade * model.mat_rgba[material])
     return own  # type: ignore[return-value]
+
+
+def texture_colour(model: mujoco.MjModel, material: int) -> np.ndarray:
+    """(3,) The mean colour of a material's texture; white if it has none."""
+    texture = int(model.mat_texid[material, mujoco.mjtTextureRole.mjTEXROLE_RGB])
+    if texture < 0 or model.tex_nchannel[texture] < 3:
+        return np.ones(3)
+    start, channels = int(model.tex_adr[texture]), int(model.tex_nchannel[texture])
+    size = int(model.tex_width[texture]) * int(model.tex_height[texture]) * channels
+    pixels = model.tex_data[start : start + size].reshape(-1, channels)[:, :3]
+    mean: np.ndarray = pixels.mean(axis=0) / 255.0
+    return mean
 
 
 def is_endless(model: mujoco.MjModel, geom: int) -> bool:

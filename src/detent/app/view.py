@@ -16,7 +16,7 @@ from detent.app.stage import PAGE_SIZE, Stage
 
 VIEW, HELP = 70.0, 80.0  # where the folders are in the panel
 FOLLOWED = 0.6 * PAGE_SIZE  # how far the tool may be from where the camera looks
-FOLLOW_EVERY, FOLLOW = 0.05, 0.15  # [s], share of what is too far per look
+FOLLOW_EVERY, RESTS = 0.2, 1.0  # [s]; since a camera last moved
 LOUD_IMPULSE = 0.2  # [N·s] of a collision that is as loud as can be
 LEAST_LOUD, CLICK_EVERY = 0.02, 0.05  # [-], [s]
 FLASH_FADES = 0.18  # [s] after a collision
@@ -42,7 +42,7 @@ class View:
     def __init__(self, server: PageServer, stage: Stage, pull: Pull, dark: bool) -> None:
         self._server, self._stage, self._pull = server, stage, pull
         self.dark = dark
-        self.darkened = not dark  # whether the pictures know it
+        self.darkened = False  # what the pictures know of it: they begin light
         self._follow_due, self._click_due = 0.0, 0.0
         self._flash, self._looked = 0.0, time.monotonic()
         self._clicks = 0
@@ -109,20 +109,22 @@ class View:
         return np.asarray(holder.camera.position, float)
 
     def follow(self, hand: np.ndarray, now: float) -> None:
-        """Move the camera along when the hand point (3,) [m] leaves the middle of the picture."""
+        """Move cameras that rest along when the hand point (3,) [m] has left their picture.
+
+        In one go, and only those that have said for a while where they are: a camera that a
+        person moves says so late, and would be torn back.
+        """
         if not self._follows.value or now < self._follow_due:
             return
         self._follow_due = now + FOLLOW_EVERY
         here = self._stage.to_page(hand)
         for client in self._server.get_clients().values():
-            if not client.camera.update_timestamp:
+            if time.time() - client.camera.update_timestamp < RESTS:
                 continue
             away = here - np.asarray(client.camera.look_at)
-            far = float(np.linalg.norm(away))
-            if far > FOLLOWED:
-                step = FOLLOW * (far - FOLLOWED) / far * away
-                with client.atomic():  # a new position takes the point it looks at along
-                    client.camera.position = np.asarray(client.camera.position) + step
+            if np.linalg.norm(away) > FOLLOWED:
+                with client.atomic():  # a new position takes the point that it looks at along
+                    client.camera.position = np.asarray(client.camera.position) + away
 
     def strike(self, impulse: float) -> float:
         """Hear of the largest impulse [N·s] of new collisions; how much to flash, 0 to 1."""

@@ -79,9 +79,13 @@ class Workbench:
         if touchable:
             self._panel.offer_links(session.world)
         self._world = session.world
+        dress(server, self._world.name)
         self._watched = False  # whether a page is open
         self._holder = server.visitors.holder  # which page has the tool
         self._panel_due = 0.0
+        self._session, self._grabs = session, True  # a button that grabs: until it is let go
+        self._grabbed: str | None = None  # the link that it asks for
+        self.drawn = 0  # pictures that pages were told of
 
     @property
     def lead(self) -> Leading:
@@ -91,7 +95,7 @@ class Workbench:
     @property
     def wanted(self) -> Wanted | None:
         """What shall be other, once somebody chose something that needs a new start."""
-        link = self._panel.wanted_link
+        link = self._panel.wanted_link or self._grabbed
         return self._controls.wanted if link is None else Wanted(link=link)
 
     def frame(self, now: float, step: float) -> None:
@@ -105,6 +109,9 @@ class Workbench:
         if self._watched and not watched:  # the last page was closed
             self.pull.give_back()
         self._watched = watched
+        link = self._session.grabbed(self._live)
+        self._grabbed = link if not self._grabs else self._grabbed
+        self._grabs = link is not None
         before, self._holder = self._holder, self._server.visitors.holder
         if before not in (None, self._holder):  # it may have left amid a drag
             self._handle.release()
@@ -124,12 +131,13 @@ class Workbench:
         poses, row = self._live.view()
         if not poses[0, 3]:  # no unit quaternion: the servo has shown nothing yet
             return
+        self.drawn += 1
         eye = self._view.eye
         with self._server.atomic():
             self._picture.update(poses, row)
             self._picture.warn(self.readings.deep)
             self._arrows.update(row["tool_position"], self.readings.arrows, eye)
-            self._contacts.update(self._live.shown(), flash, eye)
+            self._contacts.update(row["tool_position"], self._live.shown(), flash, eye)
             self._handle.update(target, row["tool_position"])
             if self._tracks is not None:
                 self._tracks.update(row["track"])

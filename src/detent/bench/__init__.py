@@ -13,6 +13,7 @@ from detent.bench.linkage import bench_linkage
 from detent.bench.live import bench_live
 from detent.bench.local import bench_local
 from detent.bench.memory import bench_memory
+from detent.bench.page_load import bench_page
 from detent.bench.passive import bench_passivity
 from detent.bench.rounds import Numbers, Progress
 from detent.bench.size import bench_size
@@ -38,5 +39,5 @@ def run_bench(quick: bool, progress: Progress) -> Numbers:
     for done, part in enumerate(PARTS):
         numbers |= part(quick)
         progress((1.0 - LIVE_SHARE) * (done + 1) / len(PARTS))
-    numbers |= bench_fair(quick) | bench_slow_engine(quick)
+    numbers |= bench_fair(quick) | bench_slow_engine(quick) | bench_page(quick)
     return numbers | bench_live(quick, lambda done: progress(1.0 - LIVE_SHARE * (1.0 - done)))

@@ -30,7 +30,7 @@ FLAGS = (
     # No sandbox: it does not work for root and in containers, and only our own page is shown.
     *("--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--no-first-run", "--window-size=1200,700"),
+    *("--no-first-run", "--window-size=1200,700", "--remote-debugging-port=0"),
 )
 PAGE_PATIENCE = 60.0  # [s] for the page to connect
 ATTEMPTS, BETWEEN_ATTEMPTS = 20, 0.5  # [-], [s] to start a live session
@@ -40,25 +40,34 @@ class Page:
     """A page that shows one live session after the other."""
 
     def __init__(self, session: Session, server: PageServer) -> None:
-        self._session, self._server = session, server
+        self._session, self.server = session, server
+        self.workbench: Workbench | None = None  # of the session that is shown
+        self.frames: threading.Thread | None = None  # on which it is
+        self.profile: Path | None = None  # of the browser that shows it
         self._stage = set_stage(session)
         self.url = server.url
 
     @property
     def open(self) -> bool:
         """Whether a browser shows it."""
-        return bool(self._server.get_clients())
+        return bool(self.server.get_clients())
+
+    def debugger_port(self) -> int:
+        """Where the browser that shows it can be asked."""
+        if self.profile is None:
+            raise KeyError("no browser")
+        return int((self.profile / "DevToolsActivePort").read_text().split()[0])
 
     @contextmanager
     def playing(self, rate: float, realtime: bool) -> Iterator[Live]:
         """The session live on the page, as `detent play` does it, on a thread of its own."""
         hand, stop = grip(self._session, self._stage, rate), threading.Event()
-        self._server.gui.reset()
-        self._server.scene.reset()
+        self.server.gui.reset()
+        self.server.scene.reset()
         with patient(lambda: self._session.live(rate, hand, realtime)) as live:
-            workbench = Workbench(self._session, live, self._stage, self._server)
+            workbench = self.workbench = Workbench(self._session, live, self._stage, self.server)
             unseen = StatusLine(io.StringIO())
-            frames = threading.Thread(
+            frames = self.frames = threading.Thread(
                 target=run_frames, args=(workbench, live, unseen, stop, None), daemon=True
             )
             frames.start()
@@ -104,6 +113,7 @@ def browser_at(page: Page) -> Iterator[str]:
         yield "none"
         return
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        page.profile = Path(profile)
         process = subprocess.Popen(
             [command, *FLAGS, f"--user-data-dir={profile}", page.url],
             stdout=subprocess.DEVNULL,

@@ -20,7 +20,7 @@ class Job(NamedTuple):
 
 def rounds(quick: bool) -> int:
     """How often each job has its turn."""
-    return 5 if quick else 15
+    return 3 if quick else 15
 
 
 def alternate(jobs: Mapping[str, Job], turns: int) -> dict[str, list[float]]:

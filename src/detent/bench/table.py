@@ -15,6 +15,7 @@ RELATIONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "≤": operator.le,
     "=": operator.eq,
+    "≥": operator.ge,
 }
 
 MECHANISMS = ("rolling_disk", "disk_on_sphere", "two_link_circle")
@@ -58,6 +59,7 @@ BARS: dict[str, tuple[str, float]] = {
     "merge_over_tick": ("≤", 1.0),
     "local_among_arms_over_alone": ("≤", 1.25),
     "passivity_over_tick": ("≤", 0.05),
+    "page_updates_hz": ("≥", 30.0),
     "run_over_mj_step": ("≤", 1.0),
     "import_over_theirs": ("≤", 1.0),
     "warm_beyond_imports_s": ("≤", 0.5),

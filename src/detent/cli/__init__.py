@@ -20,6 +20,7 @@ from rich.table import Table
 
 from detent.cli.claims import reproduce, run
 from detent.cli.common import (
+    Concave,
     Decompose,
     Free,
     Held,
@@ -148,6 +149,7 @@ def check(
     trusted: Trusted = False,
     free: Free = False,
     decompose: Decompose = False,
+    concave: Concave = None,
     ignore_overlaps: Overlaps = False,
     release: Release = None,
     device: CheckedDevice = None,
@@ -159,6 +161,7 @@ def check(
     options: dict[str, Any] = {
         "held": held, "keyframe": keyframe, "root": root, "allow_outside": allow_outside,
         "trusted": trusted, "free": free, "decompose": decompose,
+        "concave": concave,
         "ignore_overlaps": ignore_overlaps, "release": release or [],
     }  # fmt: skip
     try:

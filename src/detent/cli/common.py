@@ -50,6 +50,15 @@ Free = Annotated[
 Decompose = Annotated[
     bool, flag("--decompose", SCENE, "Meshes that are not convex collide in convex parts.")
 ]
+Concave = Annotated[
+    str | None,
+    option(
+        "all|NAME[=M],…",
+        SCENE,
+        "Meshes that are felt as they are, not as their hulls; =M is the thickness of an open "
+        "sheet [m].",
+    ),
+]
 Overlaps = Annotated[
     bool,
     flag("--ignore-overlaps", SCENE, "What overlaps at the start passes through each other."),

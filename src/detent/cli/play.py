@@ -9,6 +9,7 @@ import typer
 
 from detent.cli import options as o
 from detent.cli.common import (
+    Concave,
     Decompose,
     Free,
     Held,
@@ -42,6 +43,7 @@ PLAYED = {
 #: what a mechanism, which is no scene and has no contacts, cannot be told
 WORLD_OPTIONS = (
     *("tool", "held", "keyframe", "root", "allow_outside", "trusted", "free", "decompose"),
+    "concave",
     *("ignore_overlaps", "release", "local"),
     *("stiffness", "damping", "restitution", "material", "mode", "friction", "law", "wall"),
     "coupling",
@@ -210,6 +212,7 @@ def play(
     trusted: Trusted = False,
     free: Free = False,
     decompose: Decompose = False,
+    concave: Concave = None,
     ignore_overlaps: Overlaps = False,
     release: Release = None,
     rate: o.Rate = 4000.0,
@@ -250,7 +253,7 @@ def play(
         opened = open_world(
             world, tool, held=held, keyframe=keyframe, root=root, allow_outside=allow_outside,
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
-            release=release or (),
+            release=release or (), concave=concave,
         )  # fmt: skip
         tie = choose_coupling(coupling, device)
         held_by = None if device == "display" else chosen_device(device)

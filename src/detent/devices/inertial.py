@@ -9,13 +9,14 @@ import numpy as np
 
 from detent.checks import not_negative, one_of, positive, positives, vector
 from detent.devices.adapters import Adapter, Placed, behind_port
-from detent.devices.constants import MOST_DELAY, NOISE_LENGTH
+from detent.devices.constants import BEARABLE, MOST_DELAY, NOISE_LENGTH
 from detent.devices.protocol import SUBSPACES
 from detent.devices.safety import NO_LIMITS, Safety
 from detent.devices.simulated import held_response, make_mass, read_mass, write_mass
 from detent.errors import ParameterError
 from detent.kernels.constants import INTEGRATORS
 
+GENTLE = Safety(bearable=BEARABLE)
 _THREE = "three are x, y, θ of a planar device, or x, y, z of a translational one"
 
 
@@ -44,6 +45,7 @@ class Inertial:
     integrator: str = "held"  # as a mass under a held force, or "velocity-first" (ideal)
     noise: float = 0.0  # [m] rms of its readings, white and the same in every run
     exact: bool = False  # the inertia of a linkage at the start, also where its joints hold it
+    gentle: bool = False  # never more than 500 N but in the tick of an impulse: a session's default
 
     def __post_init__(self) -> None:
         for name in ("mass", "rotational_inertia"):
@@ -96,8 +98,8 @@ class Inertial:
 
     @property
     def safety(self) -> Safety:
-        """No limits but the cap."""
-        return NO_LIMITS
+        """No limits but the cap, and what a hand bears."""
+        return GENTLE if self.gentle else NO_LIMITS
 
     @property
     def takes_motion(self) -> bool:

@@ -63,8 +63,10 @@ class Mapped:
 
     ``clutch`` is a button with which the device moves alone, and force is off; afterwards the two
     belong together where they are (indexing). ``engage`` is a button without which there is no
-    force. ``rate_zone`` is (rim [m], pace [1/s]): farther than the rim from where it started
-    the device drives the tool on, with pace × the rest of the way.
+    force. ``grab`` is one with which the hand takes the next link of the tool
+    (`Session.grabbed`; the workbench starts over there, with zero force in between).
+    ``rate_zone`` is (rim [m], pace [1/s]): farther than the rim from where it started the device
+    drives the tool on, with pace × the rest of the way.
     """
 
     device: Device
@@ -73,6 +75,7 @@ class Mapped:
     force: float | None = None  # [-] force of the device over that of the world
     clutch: int | None = None  # number of a button
     engage: int | None = None  # number of a button
+    grab: int | None = None  # number of a button
     rate_zone: tuple[float, float] | None = None  # [m, 1/s]
     gripper: Gripper | None = None  # an actuator of the scene that its gripper drives
 
@@ -83,7 +86,7 @@ class Mapped:
             positive("force", self.force)
         if self.device.takes_motion:
             raise ParameterError("device", self.device, "one that takes a wrench, to be mapped")
-        for name in ("clutch", "engage"):
+        for name in ("clutch", "engage", "grab"):
             value = getattr(self, name)
             if value is not None and value not in range(BUTTONS):
                 raise ParameterError(name, value, f"a button from 0 to {BUTTONS - 1}")

@@ -34,9 +34,12 @@ class Safety:
     speed: Pair = (0.0, 0.0)  # [m/s, rad/s]
     silence: float = 0.0  # [s] without a new reading, after which the device is lost
     jumps: bool = False  # a reading that no hand could cause is a fault
+    bearable: float = math.inf  # [N] more than that only in the tick of an impulse
     stretch: float = 1.0  # [-] how far it moves in the world for a metre of its own
 
     def __post_init__(self) -> None:
+        if not self.bearable > 0.0:
+            raise ParameterError("safety bearable", self.bearable, "positive")
         for name in ("length", "slew"):
             positives(f"safety {name}", getattr(self, name), (2,), "two positive numbers")
         for value in vector("safety continuous", self.continuous, (2,)):

@@ -7,22 +7,21 @@ there. A face of the tool on something curved turns with the tool.
 
 from __future__ import annotations
 
-from itertools import product
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from detent.local.records import BALL, FACE, PLANE, ROD
+from detent.servo.world.corners import corners_of
 
-_SPHERE, _CAPSULE, _CYLINDER, _BOX, _MESH = (
+_SPHERE, _CAPSULE, _CYLINDER, _BOX = (
     int(kind)
     for kind in (
         mujoco.mjtGeom.mjGEOM_SPHERE,
         mujoco.mjtGeom.mjGEOM_CAPSULE,
         mujoco.mjtGeom.mjGEOM_CYLINDER,
         mujoco.mjtGeom.mjGEOM_BOX,
-        mujoco.mjtGeom.mjGEOM_MESH,
     )
 )
 ON = 1e-5  # [m] a point this near to a face is on it
@@ -30,7 +29,6 @@ ACROSS = 0.02  # [-] a normal this nearly across the axis of a cylinder is that 
 PARALLEL = 0.9999  # [-] cosine of an edge along a rod
 LEAST = 1e-3  # [m] of both radii: what is sharper has no inside to be pressed into
 NO_AXIS = np.zeros(3)
-SIGNS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 class Bend(NamedTuple):
@@ -63,6 +61,11 @@ def bend(
     return Bend(bulge, FACE, 0.0, NO_AXIS)
 
 
+def flat(curved: Bend) -> Bend:
+    """What is on a link of the tool, which moves with it, is a plane there."""
+    return curved if curved.curve in (PLANE, FACE) else Bend(curved.bulge, PLANE, 0.0, NO_AXIS)
+
+
 def tip(
     model: mujoco.MjModel, data: mujoco.MjData, geom: int, normal: np.ndarray
 ) -> tuple[float, bool, np.ndarray | None]:
@@ -85,18 +88,6 @@ def tip(
         return 0.0, True, None
     flat = np.linalg.norm(np.cross(lowest - lowest[0], way / long), axis=1).max() > ON
     return 0.0, False, None if flat else turn @ (way / long)
-
-
-def corners_of(model: mujoco.MjModel, geom: int) -> np.ndarray:
-    """(n, 3) Vertices of a box or a mesh, in its own frame."""
-    kind = int(model.geom_type[geom])
-    if kind == _BOX:
-        return np.array(SIGNS * model.geom_size[geom])
-    if kind != _MESH:
-        return np.zeros((0, 3))
-    mesh = int(model.geom_dataid[geom])
-    first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
-    return np.array(model.mesh_vert[first : first + count], float)
 
 
 def around(

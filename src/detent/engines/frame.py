@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from detent.engines.mirror import body_twists
-from detent.engines.protocol import Engine, Push, Target, Task
+from detent.engines.protocol import Engine, Later, Push, Target, Task
 from detent.errors import EngineError
-from detent.local.records import DIVERGED, HEALTHY, NEAR, PUSH
+from detent.local.records import DIVERGED, NEAR, PUSH
 from detent.local.update import check_links, check_near, pack_update, tool_points
 
+PATIENT = 64  # answers that may be under way
 SAME = 1e-6  # [m, -] rows that agree to this are copies
 ASKEW = np.array([0.36, 0.48, 0.8])  # no direction that a scene is built along
+
+
+class Look(NamedTuple):
+    """What an engine was asked: the tool as it was then, and the answer, perhaps still to come."""
+
+    near: np.ndarray | Later
+    poses: np.ndarray
+    twists: np.ndarray
+    sequence: int
+    time: float
+    qpos: np.ndarray  # (nq,) of the proxy
+    bodies: np.ndarray  # (nbody, 7) of the whole world
 
 
 class Frames:
@@ -33,7 +48,10 @@ class Frames:
         self.engine, self._local = engine, task.local
         self._model = task.cut.world.model
         self._data = mujoco.MjData(self._model)
+        whole = task.world.model
+        self._moves = (whole.body_treeid >= 0) & ~np.isin(whole.body_treeid, list(task.world.trees))
         self._last: np.ndarray | None = None
+        self._asked: deque[Look] = deque(maxlen=PATIENT)
         self.sequence = 0
         self.trouble = ""  # what the engine last said of itself
 
@@ -44,27 +62,79 @@ class Frames:
         """
         self._last, self.sequence = state, sequence
 
-    def make(self, state: np.ndarray) -> np.ndarray:
-        """The bytes of the update for a state of the proxy: time, qpos, qvel, impulses."""
+    def make(self, state: np.ndarray) -> np.ndarray | None:
+        """Advance to a state of the proxy: time, qpos, qvel, impulses; the newest answer, if any.
+
+        The bytes of an update: for this state, or for an earlier one if `near` answers late.
+        """
         seconds = 0.0 if self._last is None else float(state[0] - self._last[0])
         target = self.target(state, seconds)
         self._last = state
         self.sequence += 1
-        health, near = HEALTHY, np.zeros(0, NEAR)
         advanced = min(max(seconds, 0.0), self._most)
         if advanced < seconds:  # the world falls behind, but it receives the whole impulse
             target = target._replace(pushes=stronger(target.pushes, seconds / advanced))
         try:
             self.engine.advance(target, advanced)
-            found = self.engine.near()
-            check_near(found, self._model.nbody)
-            near = self._drop_copies(found)
+            near = self.engine.near()
             poses, twists = self.engine.links()
             check_links(poses, twists, self._model.nbody)
         except EngineError as error:
-            self.trouble, health, near = str(error), DIVERGED, near[:0]
-            poses, twists = target.poses, target.twists
-        return pack_update(near, poses, twists, self._local, self.sequence, target.time, health)
+            self._asked.clear()
+            return self._lost(error, target.poses, target.twists, target.time)
+        seen = np.array(poses), np.array(twists), self.sequence, target.time, target.qpos
+        self._asked.append(Look(near, *seen, np.array(self.engine.bodies())))
+        return self.answer()
+
+    @property
+    def waits(self) -> bool:
+        """Whether an answer is under way."""
+        return len(self._asked) > 0
+
+    def answer(self) -> np.ndarray | None:
+        """The bytes of the newest update that is ready and was not given yet."""
+        ready = [
+            look for look in self._asked if not isinstance(look.near, Later) or look.near.done()
+        ]
+        if not ready:
+            return None
+        look = ready[-1]
+        while self._asked and self._asked[0].sequence <= look.sequence:
+            self._asked.popleft()
+        try:
+            near = look.near.result() if isinstance(look.near, Later) else look.near
+            check_near(near, self._model.nbody)
+        except EngineError as error:
+            return self._lost(error, look.poses, look.twists, look.time)
+        self._place(look.qpos)
+        near = self._drop_copies(near)
+        return pack_update(near, look.poses, look.twists, self._local, look.sequence, look.time,
+                           objects=self._objects(near, look.bodies))  # fmt: skip
+
+    def _objects(self, near: np.ndarray, bodies: np.ndarray) -> np.ndarray:
+        """(n, 8) What moves near the tool, nearest first: its number in the scene, and its pose.
+
+        Of engines that number bodies as the scene does; others have objects that it lacks.
+        """
+        if len(bodies) != len(self._moves):
+            return np.zeros((0, 8))
+        near = near[np.argsort(near["separation"], kind="stable")]
+        others = [int(b) for b in dict.fromkeys(near["other"].tolist()) if 0 <= b < len(bodies)]
+        return np.array([(b, *bodies[b]) for b in others if self._moves[b]]).reshape(-1, 8)
+
+    def _lost(
+        self, error: EngineError, poses: np.ndarray, twists: np.ndarray, time: float
+    ) -> np.ndarray:
+        """An update that says that there is none."""
+        self.trouble = str(error)
+        nothing = np.zeros(0, NEAR)
+        return pack_update(nothing, poses, twists, self._local, self.sequence, time, DIVERGED)
+
+    def _place(self, qpos: np.ndarray) -> None:
+        """The proxy as it was when the engine was asked."""
+        self._data.qpos[:] = qpos
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_comPos(self._model, self._data)
 
     def _drop_copies(self, near: np.ndarray) -> np.ndarray:
         """Contacts that are one constraint: equal rows, equal separations (planar tools).

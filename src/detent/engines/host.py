@@ -43,6 +43,7 @@ START_PATIENCE = 180.0  # [s] for an engine to make its first frame: it may have
 STALL = 2.0  # [s] without a heartbeat
 WATCH = 0.02  # [s]
 STAND_BY = 0.005  # [s] between looks of a spare
+ASK_AGAIN = 0.001  # [s] between looks for an answer that is late
 ORDER = "order"  # the file that says what an engine is made for
 MOST_SECONDS = 1.0 / 30.0  # of the world's time in a frame
 _CHILD = "import sys; from detent.engines.host import serve; serve(*sys.argv[1:])"
@@ -248,7 +249,7 @@ def _serve(
         shared.numbers[BEATS] += 1
         shared.numbers[BEAT_NS] = time.monotonic_ns()
         due = max(due + period, time.monotonic() - period)
-        time.sleep(max(due - time.monotonic(), 0.0))
+        rest(shared, frames, due)
 
 
 def take_over(shared: Shared, frames: Frames) -> None:
@@ -259,9 +260,23 @@ def take_over(shared: Shared, frames: Frames) -> None:
         frames.resume(shared.seen.copy(), int(shared.numbers[SEEN]))
 
 
+def rest(shared: Shared, frames: Frames, due: float) -> None:
+    """Wait until that time; what `near` answers meanwhile is passed on."""
+    while frames.waits and time.monotonic() + ASK_AGAIN < due:
+        time.sleep(ASK_AGAIN)
+        answer(shared, frames.answer())
+    time.sleep(max(due - time.monotonic(), 0.0))
+
+
+def answer(shared: Shared, update: np.ndarray | None) -> None:
+    """Pass on an update, if there is one."""
+    if update is not None:
+        publish(shared.updates, update)
+
+
 def _frame(shared: Shared, frames: Frames, state: np.ndarray) -> None:
     trouble = frames.trouble
-    publish(shared.updates, frames.make(state.view(np.float64).copy()))
+    answer(shared, frames.make(state.view(np.float64).copy()))
     shared.seen[:] = state.view(np.float64)
     shared.numbers[SEEN] = frames.sequence
     publish(shared.poses, np.ascontiguousarray(frames.engine.bodies()).reshape(-1).view(np.uint8))

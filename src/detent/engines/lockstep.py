@@ -21,7 +21,9 @@ class Lockstep:
         self._rng = np.random.default_rng(pace.seed)
         self._deliveries: list[tuple[int, int, np.ndarray]] = []
         self._next_frame = pace.period
-        publish(servo.updates, frames.make(self._state()))  # a session begins with a look
+        first = frames.make(self._state())  # a session begins with a look
+        if first is not None:
+            publish(servo.updates, first)
 
     def said(self) -> list[str]:
         """A note, if the engine had something to say of itself."""
@@ -57,7 +59,7 @@ class Lockstep:
     def _make_frame(self, tick: int) -> None:
         update = self._frames.make(self._state())
         arrival = self._next_frame + self._varied(self._pace.delay)
-        if self._rng.uniform() >= self._pace.loss:
+        if self._rng.uniform() >= self._pace.loss and update is not None:
             due = max(self._tick_of(arrival), tick)
             heapq.heappush(self._deliveries, (due, self._frames.sequence, update))
         self._next_frame += max(self._varied(self._pace.period), 1.0 / self._rate)

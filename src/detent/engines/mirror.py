@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import mujoco
 import numpy as np
 
-from detent.engines.curvature import bend
+from detent.engines.curvature import bend, flat
 from detent.engines.protocol import Target, Task
 from detent.local.constants import GIVES
 from detent.local.records import NEAR
@@ -17,6 +17,7 @@ from detent.servo.arrays import make_arrays
 from detent.servo.contact.rows import gather_contacts
 from detent.servo.parameters import PARAMETERS, RIGID
 from detent.servo.world.scene import make_scene
+from detent.shapes.felt import FeltWorld
 from detent.world.contact import Contact
 from detent.world.world import PROPERTIES, World
 
@@ -47,6 +48,7 @@ class Mirror:
         self._drift = np.zeros(model.nv)  # accelerations that the tool's pushes do not explain
         mujoco.mj_forward(model, self.data)
         self._scene = make_scene(task.world, model, self.data)
+        self._felt = FeltWorld(task.world, self.data, reach)
         self._motion, self._rows, *_ = make_arrays(model, CAPACITY, 1, 0)
         self._p, self._defaults = survey_parameters(task.contact)
 
@@ -90,11 +92,12 @@ class Mirror:
         for one that is not.
         """
         near, apart = self._look()
+        felt = self._look_closely()
         if all(s > 0.0 for s in apart):
-            return near
+            return near + felt
         with self._at_hand():
             touched, _ = self._look()
-        return touched + [one for one, s in zip(near, apart, strict=True) if s > 0.0]
+        return touched + [one for one, s in zip(near, apart, strict=True) if s > 0.0] + felt
 
     @contextmanager
     def _at_hand(self) -> Iterator[None]:
@@ -109,14 +112,33 @@ class Mirror:
             model.geom_gap[:], model.pair_gap[:] = far
             mujoco.mj_collision(model, self.data)
 
-    def _look(self) -> tuple[list[tuple[tuple[object, ...], np.ndarray]], list[float]]:
-        """The tool's contacts with others, as MuJoCo has them now, and their separations."""
-        rows, trees = self._rows, self.task.world.trees
+    def _look_closely(self) -> list[tuple[tuple[object, ...], np.ndarray]]:
+        """The tool's contacts with shapes that are felt as they are; MuJoCo's are left alone."""
+        if not self._felt.pairs:
+            return []
+        before = int(self._scene.ncon[0])
+        self._felt.feel()
+        try:
+            return self._look(felt=True)[0]
+        finally:
+            self._scene.ncon[0] = before
+
+    def _look(
+        self, felt: bool = False
+    ) -> tuple[list[tuple[tuple[object, ...], np.ndarray]], list[float]]:
+        """The tool's contacts with others, as they are listed now, and their separations.
+
+        What MuJoCo says of the hull of a shape that is felt as it is does not count.
+        """
+        rows, trees, shapes = self._rows, self.task.world.trees, self.task.world.concave
         gather_contacts(self._scene, self._motion, rows, self._p)
         out, apart = [], []
         for r in range(rows.count[0]):
             sides = [int(tree) in trees for tree in rows.tree[r]]
-            if sides[0] != sides[1]:
+            own = any(int(geom) in shapes for geom in rows.geom[r])
+            if not (rows.patch[r] >= 0 if felt else not own):
+                continue
+            if sides[0] or sides[1]:  # or both: two links of the tool
                 out.append(self._describe(r, 1 if sides[1] else 0))
                 apart.append(float(rows.separation[r]))
         return out, apart
@@ -237,8 +259,11 @@ class Mirror:
         place = rows.point[r] - 0.5 * s * normal
         geoms = int(rows.geom[r, side]), int(rows.geom[r, 1 - side])
         link, other = (int(model.geom_bodyid[geom]) for geom in geoms)
+        base = self.number(other) if rows.tree[r, 1 - side] in self.task.world.trees else 0
         curved = bend(model, self.data, geoms, place, normal)
         velocity, tree, drift, give = self.behind(other, place, normal)
+        if base != 0:  # it moves with the tool
+            curved, velocity, tree, drift = flat(curved), np.zeros(3), -1, 0.0
         given = (getattr(rows, name)[r] for name in PROPERTIES)
         own = (
             np.nan if value == default else value
@@ -246,7 +271,7 @@ class Mirror:
         )
         none = np.zeros(GIVES)
         where = (self.number(link), other, place, normal, geoms, *curved, velocity)
-        return (*where, *own, tree, drift, none, s), give
+        return (*where, *own, tree, base, drift, none, s), give
 
     def _lag(self, last: Target, target: Target, share: float) -> tuple[np.ndarray, np.ndarray]:
         """Errors of position and velocity against a point between two targets."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -44,6 +44,19 @@ class Target(NamedTuple):
     pushes: tuple[Push, ...]  # what objects received since then, with inertial constraints
 
 
+@runtime_checkable
+class Later(Protocol):
+    """An answer that is still under way, such as a `concurrent.futures.Future`."""
+
+    def done(self) -> bool:
+        """Whether it is there."""
+        ...
+
+    def result(self) -> np.ndarray:
+        """The answer; raises what went wrong."""
+        ...
+
+
 class Engine(Protocol):
     """A world outside the servo. An adapter is a class that takes a `Task` and has these.
 
@@ -60,8 +73,11 @@ class Engine(Protocol):
         """(links, 7) poses and (links, 6) twists of the tool's links, as they are here."""
         ...
 
-    def near(self) -> np.ndarray:
-        """(n,) NEAR: all that is within `LocalModel.reach` of the tool."""
+    def near(self) -> np.ndarray | Later:
+        """(n,) NEAR: all that is within `LocalModel.reach` of the tool, now or later.
+
+        An answer that comes later is of the world as it is now; the next `advance` does not wait.
+        """
         ...
 
     def bodies(self) -> np.ndarray:

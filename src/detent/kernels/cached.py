@@ -22,7 +22,7 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
 PACKAGE = Path(__file__).parents[1]
-_ROOMS = ("kernels", "devices", "servo")  # where kernels are
+_ROOMS = ("kernels", "shapes", "devices", "servo")  # where kernels are
 _IMPORTS = re.compile(r"^\s*from detent\.([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 

@@ -14,7 +14,7 @@ from detent.kernels.constants import CREEP
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple, inner
 
-GEOM_PLANE, GEOM_BOX = 0, 6  # mjtGeom
+GEOM_PLANE, GEOM_CYLINDER, GEOM_BOX = 0, 5, 6  # mjtGeom
 
 
 @kernel

@@ -16,6 +16,7 @@ from functools import cached_property, update_wrapper
 from typing import Any
 
 import numba
+from llvmlite.binding import Linkage
 from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -53,10 +54,15 @@ class _LinkedCompiler(Compiler):  # type: ignore[misc]
 class _Whole(JITCodeLibrary):  # type: ignore[misc]
     """An entry with all that it calls: optimised once.
 
-    Loops are not turned into vector code: those of a tick are short, and run over strides.
+    What it calls is its own, and nobody else's: so LLVM puts what is called in one place only
+    into that place, and passes on no argument that is not used. Loops are not turned into vector
+    code: those of a tick are short, and run over strides.
     """
 
     def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
         passes, builder = self._codegen._module_pass_manager(loop_vectorize=False)
         passes.run(self._final_module, builder)
 

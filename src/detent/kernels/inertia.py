@@ -213,6 +213,13 @@ def _any_moves(N: Floats, start: int, end: int, k: int) -> bool:
 
 
 @kernel
+def is_diagonal(inertia: Inertia, first: int, last: int) -> bool:
+    """Whether these dofs are not coupled at all: so MuJoCo says of a body about its middle."""
+    rownnz, rowadr = inertia.rownnz, inertia.rowadr
+    return last > first and rowadr[last - 1] + rownnz[last - 1] - rowadr[first] == last - first
+
+
+@kernel
 def whiten_block_rows(
     inertia: Inertia, start: int, end: int, first: int, last: int, shift: int, N: Floats
 ) -> None:
@@ -221,6 +228,12 @@ def whiten_block_rows(
     These are *first* to *last*, in the columns that are *shift* less; no other is coupled to them.
     """
     rownnz, rowadr, colind, LD = inertia.rownnz, inertia.rowadr, inertia.colind, inertia.LD
+    if is_diagonal(inertia, first, last):
+        root = inertia.root
+        for i in range(start, end):
+            for k in range(first, last):
+                N[i, k - shift] *= root[k]
+        return
     for k in range(last - 1, first - 1, -1):
         column = k - shift
         if not _any_moves(N, start, end, column):

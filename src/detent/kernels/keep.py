@@ -14,3 +14,8 @@ def keep_alive(struct: Struct, *others: Any) -> None:
     nothing.
     """
     object.__setattr__(struct, "_kept", others)
+
+
+def kept_by(struct: Struct) -> tuple[Any, ...]:
+    """What lives as long as the struct."""
+    return tuple(struct.__dict__.get("_kept", ()))

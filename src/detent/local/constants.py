@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MOST_CONSTRAINTS = 64  # constraints of an update
+OBJECTS = 4  # of which an update says where they are
 GIVES = 6  # degrees of freedom of what is behind a constraint
 LONGEST = 5.0  # [s] of a history
 HEALING = 0.05  # [m/s] at most, at which deformation is taken back: a slow hand

@@ -58,6 +58,7 @@ def cut_to_tool(world: World) -> Cut:
     cut.tree = int(model.body_treeid[cut.tool])
     cut.trees = set(range(model.ntree))
     cut.properties = np.full((model.ngeom, len(PROPERTIES)), np.nan)
+    cut.concave = {}
     cut.qpos, cut.qvel = world.qpos[qpos].copy(), world.qvel[qvel].copy()
     cut.ctrl = world.ctrl[control].copy()
     cut.act = world.act[_activations(whole, control)].copy()

@@ -8,7 +8,7 @@ import numpy as np
 
 from detent.kernels.constants import CONTACT_MEMORY
 from detent.kernels.struct import Struct
-from detent.local.constants import GIVES, LONGEST, MOST_CONSTRAINTS, PERIODS
+from detent.local.constants import GIVES, LONGEST, MOST_CONSTRAINTS, OBJECTS, PERIODS
 
 _GEOMETRY: list[tuple[Any, ...]] = [
     ("link", "i8"),  # body of the tool that it acts on, in the proxy's model
@@ -26,6 +26,7 @@ _GEOMETRY: list[tuple[Any, ...]] = [
     ("restitution", "f8"),  # [-]
     ("friction", "f8"),  # [-]
     ("group", "i8"),  # what moves as one with the other; -1 = nothing does
+    ("base", "i8"),  # the link of the tool that carries the plane; 0 = nothing of the tool does
     ("drift", "f8"),  # [m/s²] acceleration of the other along the normal, but for the tool's push
     ("give", "f8", GIVES),  # [1/√kg] a: a force f_j moves this plane by aᵀ a_j f_j, in one group
 ]
@@ -36,6 +37,8 @@ NEAR = np.dtype([*_GEOMETRY, ("separation", "f8")])  # [m] negative inside
 _SEEN_FROM_THE_TOOL: list[tuple[Any, ...]] = [
     ("point", "f8", 3),  # [m] p, in the frame of the link: of a bulge, its centre
     ("facing", "f8", 3),  # [-] the normal, in the frame of the link
+    ("anchor", "f8", 3),  # [m] c_p, in the frame of the base
+    ("bearing", "f8", 3),  # [-] the normal, in the frame of the base
     ("weight", "f8"),  # [-] how many contacts it stands for (M24)
 ]
 
@@ -66,7 +69,9 @@ KNOWN = np.dtype(
 
 # Places of the head of an update; all floats.
 SEQUENCE, TIME, COUNT, DROPPED, HEALTH = range(5)
-HEAD = 8
+FIRST_OBJECT = 8  # then of each object near the tool its body, 0 = none, and its pose
+OBJECT = 8
+HEAD = FIRST_OBJECT + OBJECTS * OBJECT
 HEALTHY, DIVERGED = range(2)
 
 # Places of `Local.counts` and `Local.times`.

@@ -5,15 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from detent.errors import EngineError
-from detent.local.constants import FARTHEST, MOST_CONSTRAINTS, MOST_PROPERTIES, OPPOSED, PRESSED
+from detent.local.constants import (
+    FARTHEST,
+    MOST_CONSTRAINTS,
+    MOST_PROPERTIES,
+    OBJECTS,
+    OPPOSED,
+    PRESSED,
+)
 from detent.local.model import LocalModel
 from detent.local.records import (
+    BALL,
     COUNT,
     DROPPED,
     FACE,
+    FIRST_OBJECT,
     HEALTH,
     NEAR,
     PLANE,
+    ROD,
     SEQUENCE,
     TIME,
     update_size,
@@ -29,6 +39,7 @@ def pack_update(
     sequence: int,
     time: float,
     health: int = 0,
+    objects: np.ndarray | None = None,
 ) -> np.ndarray:
     """The bytes of an update.
 
@@ -40,6 +51,7 @@ def pack_update(
         sequence: number of the update.
         time: [s] of the servo for which this holds.
         health: HEALTHY or DIVERGED.
+        objects: (n, 8) bodies near the tool that move, nearest first, and their poses.
     """
     chosen, weights = cluster(choose(near, links, twists, local), local.cluster)
     order = np.argsort(chosen["separation"], kind="stable")
@@ -51,9 +63,14 @@ def pack_update(
     head[[DROPPED, HEALTH]] = len(chosen) - len(kept), health
     for name in NEAR.names or ():
         out[name][: len(kept)] = kept[name]
-    poses = links[kept["link"]]
+    if objects is not None:
+        told = objects[:OBJECTS].reshape(-1)
+        head[FIRST_OBJECT : FIRST_OBJECT + len(told)] = told
+    poses, bases = links[kept["link"]], links[kept["base"]]
     out["point"][: len(kept)] = tool_points(kept, poses)
     out["facing"][: len(kept)] = rotate_back(poses[:, 3:], kept["normal"])
+    out["anchor"][: len(kept)] = rotate_back(bases[:, 3:], kept["place"] - bases[:, :3])
+    out["bearing"][: len(kept)] = rotate_back(bases[:, 3:], kept["normal"])
     out["weight"][: len(kept)] = weights[: len(kept)]
     return memory
 
@@ -84,6 +101,11 @@ def check_near(near: np.ndarray, links: int) -> None:
     curve = near["curve"]
     if ((curve < PLANE) | (curve > FACE) | (near["radius"] < 0.0) | (near["bulge"] < 0.0)).any():
         raise EngineError("the engine sent a curved surface of an unknown kind or negative radius")
+    carried = (near["base"] != 0) & np.isin(curve, (BALL, ROD))
+    if carried.any() or ((near["base"] < 0) | (near["base"] >= links)).any():
+        raise EngineError(
+            f"the engine sent base {near['base']}: a flat surface of link 1 to {links - 1}, or 0"
+        )
     wrong = (near["link"] < 0) | (near["link"] >= links)
     if wrong.any():
         raise EngineError(

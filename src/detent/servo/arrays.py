@@ -102,6 +102,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
         memory=a((cap, CONTACT_MEMORY)),
         local=a((cap, 2, 3)),
         old_count=a(1, whole), old_row=a(cap, whole), old_taken=a(cap, whole),
+        patch=a(cap, whole), old_patch=a(cap, whole),
         old_geom=a((cap, 2), whole), old_local=a((cap, 2, 3)), old_normal=a((cap, 3)),
         old_memory=a((cap, CONTACT_MEMORY)), recalled=a(cap, whole),
         worst=a(3), worst_geom=a(2, whole), joined=a(cap, whole),
@@ -123,7 +124,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
     )  # fmt: skip
     rows.worst[:2] = 1.0  # nothing was bounded yet
     rows.trust[0] = 1.0
-    rows.place[:] = -1
+    rows.place[:] = rows.patch[:] = rows.old_patch[:] = -1
     rows.parent[:] = np.arange(model.ntree)
     rows.touched[:] = 1  # what overlaps at the start has not just arrived
     return rows
@@ -134,9 +135,9 @@ def make_device(bodies: int = 0) -> Device:
     a, whole = np.zeros, np.int64
     return Device(
         mass=a((6, 6)), mobility=a((6, 6)), mask=a(6), axes=a(6, whole), dimension=a(1, whole),
-        packed=a((2, 6, 6)), topology=a(6), environment=a(6), felt=a(6), ring_memory=ring_memory(6),
-        ringing=a(1, whole), lag=a(6), raw=a(6), filtered=a(6), altered=a(1, whole),
-        guard=make_guarded(), observed=make_observed(bodies),
+        packed=a((2, 6, 6)), matched=a(1, whole), topology=a(6), environment=a(6), felt=a(6),
+        ring_memory=ring_memory(6), ringing=a(1, whole), lag=a(6), raw=a(6), filtered=a(6),
+        altered=a(1, whole), guard=make_guarded(), observed=make_observed(bodies),
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from detent.local.constants import OBJECTS
 from detent.mechanism.mechanism import MOST, MOST_ENERGIES
 
 ROW = np.dtype(
@@ -45,6 +46,12 @@ ROW = np.dtype(
         ("update_energy", "f8"),  # [J] by which an update loaded the springs of contacts
         ("healed", "f8"),  # [J] spent on taking back deformation in this tick
         ("resets", "i8"),  # pressed pairs of shapes that an update unloaded, since the start
+        (
+            "near_body",
+            "i8",
+            OBJECTS,
+        ),  # what moves near the tool, as the scene numbers it
+        ("near_pose", "f8", 7 * OBJECTS),  # [m] place and quaternion of each, as the update saw it
         ("bounded", "i8"),  # rows whose gains were bounded by the step
         ("altered", "i8"),  # 1 if the force path changed the wrench
         ("port_energy", "f8"),  # [J] W: from the hand, by the force that was held

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from detent.devices.adapters import Adapter
 from detent.errors import StageError
+from detent.kernels.keep import kept_by
 from detent.kernels.mechanics import Mechanics
 from detent.kernels.stages import IDLE, is_kept, put_stage
 from detent.kernels.struct import Struct
@@ -37,6 +38,8 @@ def fitted(servo: Any, adapter: Adapter) -> list[Fitted]:
     parts: dict[type, Any] = {type(part): part for part in (servo, adapter.struct)}
     if isinstance(servo, MechanismServo):
         parts[Mechanics] = servo.mechanics
+    else:
+        parts |= {type(pair): pair for pair in kept_by(servo.shapes)}
     device = (
         Stage(places.READ, adapter.read, type(adapter.struct), always),
         Stage(places.WRITE, adapter.write, type(adapter.struct), always),

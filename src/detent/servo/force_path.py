@@ -45,6 +45,7 @@ class ForcePath:
         ramp = (safety.ramp or RAMP_IN) if self.ramp is None else self.ramp
         if p["leads"][0] != 0:  # a display is told where to go, also at the start
             ramp = safety.ramp if self.ramp is None else self.ramp
+        p["bearable"] = safety.bearable if ramp > 0.0 else np.inf
         p["ramp"] = min(1.0, step / ramp) if ramp > 0.0 else 1.0
         p["fade"] = 1.0 if p["leads"][0] != 0 else p["ramp"]
         heats = min(safety.continuous) < 1.0

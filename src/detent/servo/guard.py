@@ -1,6 +1,7 @@
 """The last guard before the device: nothing bypasses it.
 
-The force path has one order: plausible, filter, thermal and peak cap, ramp-in, slew, latched zero.
+The force path has one order: plausible, filter, thermal and peak cap, ramp-in, slew, what a hand
+bears, latched zero.
 The target is capped before the wrench goes towards it: caps are convex, so a step between two
 wrenches within them stays within them, and slew and cap hold together.
 """
@@ -12,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from detent.kernels.constants import ROUND_OFF
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite, length, slew_scale, uniform_scale
 from detent.kernels.vectors import copy_vector
-from detent.servo.constants import FOLD_BACK, GIVE, IMPLAUSIBLE
+from detent.servo.constants import FOLD_BACK, GIVE, IMPLAUSIBLE, MOST_BLOWS
 from detent.servo.faults import NO_FAULT, WORLD_NOT_FINITE, WRENCH_NOT_FINITE, WRENCH_TOO_LARGE
 from detent.servo.guarded import Guarded
 from detent.servo.mechanism_structs import MechanismServo
@@ -102,8 +104,6 @@ def cap_target(de: Device, wrench: np.ndarray, p: np.ndarray) -> bool:
     scale = min(scale, uniform_scale(de.filtered, gd.most))
     for i in range(6):  # and not above the cap by round-off either
         gd.target[i] = min(max(scale * de.filtered[i], -gd.most[i]), gd.most[i])
-        if scale == 1.0:
-            gd.target[i] = de.filtered[i]
     return scale < 1.0
 
 
@@ -155,6 +155,18 @@ def filter_raw(de: Device, blend: float) -> None:
 
 
 @kernel
+def spare_hand(gd: Guarded, wrench: np.ndarray, bearable: float) -> bool:
+    """No more than a hand bears, as a whole; but impulses, of which a few may follow each other."""
+    size = length(wrench[0:3])
+    if size <= bearable or 0 < gd.blows[0] <= MOST_BLOWS:
+        return False
+    gd.blows[1] += 1
+    for i in range(6):  # and not above it by round-off either
+        wrench[i] *= (1.0 - ROUND_OFF) * bearable / size
+    return True
+
+
+@kernel
 def force_path(de: Device, wrench: np.ndarray, ck: Clock, p: np.ndarray) -> None:
     """de.raw → wrench. *wrench* is what the device was told in the last tick."""
     gd, blend, altered = de.guard, p["filter_blend"][0], False
@@ -165,6 +177,8 @@ def force_path(de: Device, wrench: np.ndarray, ck: Clock, p: np.ndarray) -> None
     if ck.counts[FAULT] == NO_FAULT and gd.off[0] == 0:
         filter_raw(de, blend)
         altered = limit_wrench(de, wrench, p) or blend < 1.0
+        if p["bearable"][0] < math.inf:
+            altered = spare_hand(gd, wrench, p["bearable"][0]) or altered
         if not all_finite(wrench):
             ck.counts[FAULT] = WRENCH_NOT_FINITE
     if ck.counts[FAULT] != NO_FAULT or gd.off[0] != 0:  # at once: no slew holds a force that long
@@ -189,6 +203,8 @@ def guard_device(s: Any) -> None:
 def guard(s: Servo) -> None:
     """Stage: a sound world, a sound device, and the force path."""
     stop_if_unsound(s.clock, s.motion.torque, s.motion.velocity)
+    blows = s.device.guard.blows
+    blows[0] = blows[0] + 1 if s.rows.struck[0] > 0 else 0
     guard_device(s)
 
 

@@ -30,6 +30,7 @@ class Guarded(Struct):
     moved: np.ndarray  # (6,) between the last two readings
     moving: np.ndarray  # (6,) scratch
     seen: np.ndarray  # (4,) see above
+    blows: np.ndarray  # (2,) ticks in a row that have impulses; ticks with more than a hand bears
 
 
 def make_guarded() -> Guarded:
@@ -38,5 +39,5 @@ def make_guarded() -> Guarded:
     return Guarded(
         actuated=np.ones(6), target=a(6), most=a(6), room=a(2), heat=a(2), engaged=a(1, whole),
         off=a(1, whole), off_ticks=a(3, whole), home=a(3), pose=a(7), moved=a(6), moving=a(6),
-        seen=a(4, whole),
+        seen=a(4, whole), blows=a(2, whole),
     )  # fmt: skip

@@ -100,6 +100,7 @@ PARAMETERS = np.dtype(
         ("ball", "f8", 2),  # [N, N·m] cap of the lengths of force and torque, 0 = off
         ("continuous", "f8", 2),  # [-] share of the caps that can be held for ever
         ("heat_blend", "f8"),  # [-] of the thermal time constant
+        ("bearable", "f8"),  # [N] at most outside of impulses, inf = off
         ("ramp", "f8"),  # [1/tick] of the ramp-in when the device is engaged, 1 = at once
         ("fade", "f8"),  # [1/tick] of the ramp-in of what acts on the tool, 1 = at once
         ("reach", "f8"),  # [m] of the device from its start, 0 = off

@@ -13,6 +13,7 @@ COMMAND, PASSIVE, GUARD, RECORD, WRITE, MOVE, TALLY, REPORT = range(11, 19)
 # What those call within themselves.
 CLOSE, LEAD, WEIGH, RUB, TURN, COLLIDE, PROJECT, STEP = range(19, 27)  # of a world
 SETTLE, ACT, ADVANCE = range(27, 30)  # of a mechanism
+FEEL, TOUCH = range(30, 32)  # of a world with shapes that are felt as they are
 
-TICK, SHOW = 30, 31  # what the loop calls
-PLACES = 32
+TICK, SHOW = 32, 33  # what the loop calls
+PLACES = 34

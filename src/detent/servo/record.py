@@ -12,7 +12,20 @@ from detent.kernels.inertia import kinetic_energy
 from detent.kernels.jit import kernel
 from detent.kernels.mechanics import Mechanics
 from detent.kernels.vectors import dot, largest
-from detent.local.records import ACTIVE, AGE, HEALED, LOADED, LOST, RESETS, SEQUENCE, TRUST, Local
+from detent.local.constants import OBJECTS
+from detent.local.records import (
+    ACTIVE,
+    AGE,
+    FIRST_OBJECT,
+    HEALED,
+    LOADED,
+    LOST,
+    OBJECT,
+    RESETS,
+    SEQUENCE,
+    TRUST,
+    Local,
+)
 from detent.servo.constants import TOUCH
 from detent.servo.contact.groups import row_group
 from detent.servo.mechanism import constraint_wrench
@@ -127,6 +140,11 @@ def record_local(lo: Local, row: np.ndarray) -> None:
     row["update_energy"][0], row["healed"][0] = lo.times[LOADED], lo.times[HEALED]
     row["resets"][0] = lo.counts[RESETS]
     row["update_step"][0, 0], row["update_step"][0, 1] = lo.step[0], lo.step[1]
+    for k in range(OBJECTS):
+        first = FIRST_OBJECT + k * OBJECT
+        row["near_body"][0, k] = int(lo.head[first])
+        for j in range(7):
+            row["near_pose"][0, 7 * k + j] = lo.head[first + 1 + j]
     row["deformation"][0] = 0.0
     for i in range(lo.number[0]):
         row["deformation"][0] = max(row["deformation"][0], lo.held["offset"][i])

@@ -18,6 +18,7 @@ from detent.servo.guarded import Guarded
 from detent.servo.loop.exchange import Slot
 from detent.servo.observed import Observed
 from detent.servo.world.slumber import Sleep
+from detent.shapes.structs import Shapes
 
 # Places of `Scene.features`.
 # JOINT_DAMPING: C is not zero; IMPLICIT: it is more than the damping of joints.
@@ -75,6 +76,7 @@ class Scene(Struct):
     tree_dofs: np.ndarray  # (ntree, 2) first dof and size of the tree
     tree_awake: np.ndarray  # (ntree,) MuJoCo's: 0 = sleeps
     tree_span: np.ndarray  # (ntree, 2) first dof and size of the tree, and of all it is tied to
+    tree_free: np.ndarray  # (ntree,) 1 = one free body, whose span is its own six dofs
     tree_load: np.ndarray  # (ntree,) where the matrices of that span lie in `Motion.load`
     body_tree: np.ndarray
     gravity: np.ndarray
@@ -86,6 +88,8 @@ class Scene(Struct):
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
     geom_properties: np.ndarray  # (ngeom, 4) K, B, e, mu; NaN = the world's
+    corner_start: np.ndarray  # (ngeom + 1,) where those of a box or a mesh begin
+    corners: np.ndarray  # (n, 3) in the frames of their geoms; none without cylinders
     seam_start: np.ndarray  # (ngeom + 1,) into the following: the tree of what touches this geom
     seam_geom: np.ndarray  # a static geom, -1 = a knot with others below it
     seam_skip: np.ndarray  # the next one that is not below it
@@ -149,9 +153,7 @@ class Rows(Struct):
     rub: np.ndarray  # (cap, 3) [N] friction force on the second body
     slide: np.ndarray  # (cap, 3) [m/s] sliding velocity of contacts that rub
     rubbing: np.ndarray  # (cap,) which rows those are
-    tangent: (
-        np.ndarray
-    )  # (cap, width) rows along the sliding of those not on the held body, whitened
+    tangent: np.ndarray  # (cap, width) whitened rows along the sliding of those not on the tool
     tangent_row: np.ndarray  # (cap,) the rows behind them
     pressing: np.ndarray  # (cap,) [N s²/m²] their normal forces over the square of that direction
     memory: np.ndarray  # (cap, CONTACT_MEMORY) of the contact, see kernels.constants
@@ -159,6 +161,8 @@ class Rows(Struct):
     old_count: np.ndarray  # (1,) contacts of the last tick
     old_row: np.ndarray  # (cap,) the rows that they were
     old_taken: np.ndarray  # (cap,) 1 = recognised in this tick
+    patch: np.ndarray  # (cap,) of a shape that is felt as it is, else -1
+    old_patch: np.ndarray  # (cap,)
     old_geom: np.ndarray  # (cap, 2)
     old_local: np.ndarray  # (cap, 2, 3)
     old_normal: np.ndarray  # (cap, 3)
@@ -202,9 +206,7 @@ class Rows(Struct):
     trust: np.ndarray  # (1,) [-] how much of contact forces is rendered
     spreading: np.ndarray  # (1,) 1 = the tool's last impulse was cut short and goes on
     yields: np.ndarray  # (1,) 1 = walls yield for a while, whatever the parameters say
-    yielded: (
-        np.ndarray
-    )  # (3,) [m, J, m/s] farthest plastic wall; energy taken; speed of coming back
+    yielded: np.ndarray  # (3,) [m, J, m/s] farthest plastic wall; energy taken; speed of return
     constrained: np.ndarray  # (1,) 1 = a god object was held back by a contact
     group_restitution: np.ndarray  # (ntree,)
     touched: np.ndarray  # (ntree,) 1 = the tree touched something in the last tick
@@ -266,6 +268,7 @@ class Device(Struct):
     axes: np.ndarray  # (6,) the axes inside, first
     dimension: np.ndarray  # (1,) how many
     packed: np.ndarray  # (2, 6, 6) mass and mobility within it
+    matched: np.ndarray  # (1,) 1 = impulses change its velocity by no more than the tool's
     topology: np.ndarray  # (6,) wrench of the topological constraints
     environment: np.ndarray  # (6,) F_env
     felt: np.ndarray  # (6,) F_env as the device is to render it: impulses may ring
@@ -344,6 +347,7 @@ class Servo(Struct):
     work: FrictionWork
     closures: Closures
     sleep: Sleep
+    shapes: Shapes
     local: Local
     port: Port
     device: Device

@@ -15,6 +15,7 @@ from detent.kernels.mechanics import Mechanics
 from detent.kernels.struct import Struct
 from detent.local.records import ACTIVE
 from detent.servo import places
+from detent.servo.contact.feel import feel
 from detent.servo.contact.impulses import resolve_hits, resolve_sliding_hits
 from detent.servo.contact.react import react
 from detent.servo.contact.rigid import project_rigid, project_rubbing, step_rigid
@@ -52,6 +53,8 @@ from detent.servo.tick import tick, tick_mechanism
 from detent.servo.world.close import close
 from detent.servo.world.move import move
 from detent.servo.world.sense import sense
+from detent.shapes.contacts import touch_pair
+from detent.shapes.structs import Pair
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,10 @@ def _has_loops(servo: Servo) -> bool:
     return len(servo.closures.kind) > 0
 
 
+def _feels(servo: Servo) -> bool:
+    return len(servo.shapes.pairs) > 0
+
+
 def _pulls_free_body(servo: Servo) -> bool:
     p = servo.parameters
     fresh = p["frozen"][0] == 0 and p["tool"][0] == PULLED
@@ -137,6 +144,8 @@ WORLD = (
     Stage(places.MERGE, merge, Servo, _local),
     Stage(places.SENSE, sense_local, Servo, _local),
     Stage(places.SENSE, sense, Servo, always),
+    Stage(places.FEEL, feel, Servo, _feels),
+    Stage(places.TOUCH, touch_pair, Pair, _feels),
     Stage(places.CLOSE, close, Servo, _has_loops),
     Stage(places.APPROACH, approach, Servo, always),
     Stage(places.LEAD, lead_device, Servo, _where("leads")),
@@ -188,7 +197,10 @@ MECHANISM = (
 )
 
 #: places at which a servo is not what is passed
-_PART_AT = {places.SETTLE: Mechanics, places.ACT: Mechanics, places.ADVANCE: Mechanics}
+_PART_AT: dict[int, type[Struct]] = {
+    **{places.SETTLE: Mechanics, places.ACT: Mechanics, places.ADVANCE: Mechanics},
+    places.TOUCH: Pair,
+}
 
 
 def taken_at(servo: type[Struct], place: int) -> type[Struct]:

@@ -11,13 +11,15 @@ from detent.servo.world.spans import row_width, tree_spans
 from detent.setup.constants import CONTACTS_PER_GEOM, LEAST_CONTACTS, LEAST_ROWS, MOST_MEMORY
 
 
-def row_capacity(model: mujoco.MjModel) -> int:
+def row_capacity(model: mujoco.MjModel, felt: int = 0) -> int:
     """Rows for all limits, and `CONTACTS_PER_GEOM` for every geom that moves and can touch.
+
+    *felt* more for shapes that are felt as they are.
 
     At least `LEAST_ROWS`, and no more than fit `MOST_MEMORY`.
     """
     limits = count_limits(model)
-    wanted = limits + max(LEAST_CONTACTS, CONTACTS_PER_GEOM * moving_geoms(model))
+    wanted = limits + max(LEAST_CONTACTS, CONTACTS_PER_GEOM * moving_geoms(model) + felt)
     most = MOST_MEMORY // row_size(model)
     return max(LEAST_ROWS, limits + LEAST_CONTACTS, min(wanted, most))
 

@@ -46,7 +46,7 @@ def rigid(contact: Contact) -> Contact:
 def fitting_device(device: Device | None, coupling: Coupling) -> Device:
     """The device, or one like the tool; one that is told how to move needs a coupling for that."""
     if device is None:
-        return AdmittanceDisplay() if coupling.channels.leads else Inertial()
+        return AdmittanceDisplay() if coupling.channels.leads else Inertial(gentle=True)
     if device.takes_motion and not coupling.channels.leads:
         allowed = f"an impedance device with {type(coupling).__name__}, or coupling=Admittance()"
         raise ParameterError("device", type(device).__name__, allowed)

@@ -17,16 +17,29 @@ from detent.world.baumgarte import Baumgarte
 BLOCKS = (slice(0, 3), slice(3, 6))  # translation, rotation
 
 
-def stand_firm(model: mujoco.MjModel, held: int, mask: np.ndarray, tool_mask: np.ndarray) -> None:
-    """A god object does not turn where its device cannot: contacts would roll it, and not rub.
+def weigh_by_springs(
+    model: mujoco.MjModel, held: int, p: np.ndarray, mask: np.ndarray, tool_mask: np.ndarray
+) -> None:
+    r"""The inertia of a god object is that of its coupling, so that contacts move it as springs do.
 
-    Its inertia says in which proportion contacts move and turn it, and no more, since where it
-    goes is told by the device: what is held is heavy. A linkage is left as it is.
+    .. math:: I / m = K_\theta / K_x
+
+    A god object goes where the device is, as near as contacts let it, in the metric of its
+    inertia. In that of the springs the impulses of contacts are what the hand feels, times T²/K
+    m, so that friction cones are those of the felt force, and what rolls costs what it costs
+    the hand. Where the device does not turn the tool does not either. A linkage stays as it is.
     """
-    alone = int((model.body_treeid == model.body_treeid[held]).sum()) == 1
-    if alone and not mask[3:].any() and tool_mask[3:].any():
+    if int((model.body_treeid == model.body_treeid[held]).sum()) != 1 or not tool_mask[3:].any():
+        return
+    turns, moves = mask[3:].any(), mask[:3].any()
+    if turns and not moves:  # nothing to compare with
+        return
+    k = p["coupling_k"][0]
+    if turns and k[3:].max() > 0.0 and k[:3].max() > 0.0:
+        model.body_inertia[held] = model.body_mass[held] * k[3:].max() / k[:3].max()
+    elif not turns:
         model.body_inertia[held] *= FIRM
-        mujoco.mj_setConst(model, mujoco.MjData(model))  # of simple bodies it keeps the inertia
+    mujoco.mj_setConst(model, mujoco.MjData(model))  # of simple bodies it keeps the inertia
 
 
 def fill_hold(

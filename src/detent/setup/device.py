@@ -7,6 +7,7 @@ import numpy as np
 
 from detent.coupling import Coupling
 from detent.devices.adapters import Actuator, Adapter, Placed
+from detent.devices.inertial import Inertial
 from detent.devices.protocol import Device as DeviceModel
 from detent.errors import ParameterError
 from detent.servo.parameters import FULL
@@ -37,6 +38,8 @@ def fill_device(out: Device, device: DeviceModel, start: ToolStart) -> None:
             device.subspace,
             "one in which the tool moves, or the device needs a mass and an inertia of its own",
         )
+    own = isinstance(device, Inertial) and device.mass is None and not device.exact
+    out.matched[0] = own and bool((np.abs(out.mass - inertia_from(start)) > 1e-9).any())
     out.guard.actuated[:] = device.safety.actuated
     out.mobility[:] = inverse_within(out.mass, out.mask)
     axes = np.nonzero(out.mask)[0]

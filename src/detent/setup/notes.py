@@ -29,6 +29,7 @@ def run_notes(
         return withheld_force(servo) + kept_passive(servo)
     return [
         *withheld_force(servo),
+        *spared_hand(servo),
         *kept_passive(servo),
         *lost_contacts(servo),
         *bounded_contacts(servo, model, rate),
@@ -43,6 +44,17 @@ def withheld_force(servo: Servo | MechanismServo) -> list[str]:
     """For how long the device got no force, and why."""
     ticks = zip(servo.device.guard.off_ticks, REASONS, strict=True)
     return [f"no force for {int(count)} ticks: {why}" for count, why in ticks if count]
+
+
+def spared_hand(servo: Servo) -> list[str]:
+    """For how long the world asked for more than a hand bears."""
+    ticks = int(servo.device.guard.blows[1])
+    if ticks == 0:
+        return []
+    return [
+        f"beside impulses, more than the {servo.parameters['bearable'][0]:g} N that a hand may "
+        f"bear was asked for in {ticks} ticks, and cut; device=Inertial() gives all of it"
+    ]
 
 
 def kept_passive(servo: Servo | MechanismServo) -> list[str]:

@@ -50,6 +50,8 @@ class Plan:
             "velocities": sizes["nv"],
             "multipliers": sizes["rows"] + sizes["stops"],
             "part_energies": sizes["energies"],
+            "near_body": 0,  # no local model
+            "near_pose": 0,
         }
         kept = [name for name in rows.dtype.names or () if width.get(name, 1) > 0]
         kinds = [(n, rows.dtype[n].base, *_shape(rows.dtype[n], width.get(n))) for n in kept]

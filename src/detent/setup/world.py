@@ -6,6 +6,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 
 from detent.coupling import Coupling, FourChannel
 from detent.engines.host import Host
@@ -19,6 +20,7 @@ from detent.mechanism import Mechanism
 from detent.servo import places
 from detent.servo.arrays import make_arrays
 from detent.servo.columns import ROW
+from detent.servo.constants import RIGID_GAP
 from detent.servo.loop.exchange import Slot, make_slot
 from detent.servo.loop.loop import time_collision
 from detent.servo.parameters import PARAMETERS
@@ -33,7 +35,7 @@ from detent.setup.asked import Asked
 from detent.setup.capacity import collision_capacity, row_capacity
 from detent.setup.combinations import idle_friction
 from detent.setup.contact import fill_contact
-from detent.setup.coupling import fill_closures, fill_coupling, fill_hold, stand_firm
+from detent.setup.coupling import fill_closures, fill_coupling, fill_hold, weigh_by_springs
 from detent.setup.device import (
     fill_device,
     fill_limits,
@@ -46,8 +48,10 @@ from detent.setup.joints import with_joint_gains
 from detent.setup.lead import lead_for
 from detent.setup.passivity import watch_world
 from detent.setup.prepared import Prepared, Settings
+from detent.setup.progress import telling
 from detent.setup.sinking import heavy_tool
 from detent.setup.thin import thin_walls
+from detent.shapes.felt import FeltWorld
 from detent.world.contact import Contact, settled
 from detent.world.held_by import held_by
 from detent.world.weight import default_gains
@@ -86,8 +90,11 @@ class WorldSubject:
         return tool_at_start(self.world, self.world.model, data)
 
     def kept(self, rows: np.ndarray) -> np.ndarray:
-        """All columns."""
-        return rows.copy()
+        """All columns, but those of objects near a local model where there is none."""
+        if self.cut is not None:
+            return rows.copy()
+        names = [name for name in rows.dtype.names or () if not name.startswith("near_")]
+        return repack_fields(rows[names])
 
     def describe(self) -> dict[str, Any]:
         """Nothing that the world itself does not say."""
@@ -120,19 +127,21 @@ class WorldSubject:
     ) -> Prepared:
         """Everything that a tick works on; slots to an engine are its host's."""
         world, notes = self.ticked, self._remarks(asked)
-        model, data = make_model(world, asked.contact.mode == "rigid", rate)
+        rigid = asked.contact.mode == "rigid"
+        model, data = make_model(world, rigid, rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
-        if asked.outside == "hold" and asked.coupling.channels.tool == "god-object":
-            stand_firm(model, world.held, asked.device.mask(start.mask), start.mask)
-            start = tool_at_start(world, model, data)
-        capacity = row_capacity(model)
+        felt = FeltWorld(world, data, RIGID_GAP if rigid else 0.0, telling)
+        notes += felt.notes
+        capacity = row_capacity(model, felt.rows)
         motion, rows, work, device, clock = make_arrays(
             model, capacity, collision_capacity(model, capacity), len(closures.h)
         )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         fill_device(device, asked.device, start)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
+        if asked.outside == "hold" and asked.coupling.channels.tool == "god-object":
+            weigh_by_springs(model, world.held, p, device.mask, start.mask)
         rows.yields[0] = p["fade"][0] < 1.0  # what strikes in the first moments is cut short
         step, drives = 1.0 / rate, named_actuators(model, data)
         adapter = place_device(asked.device, device, start, asked.coupling, step, notes, drives)
@@ -146,37 +155,22 @@ class WorldSubject:
         state, past = np.zeros(1 + model.nq + 2 * model.nv), history_ticks(self._local, rate)
         servo = Servo(
             scene=make_scene(world, model, data, never_singular(world, start, device.mask)),
-            motion=motion,
-            rows=rows,
-            work=work,
-            closures=closures,
+            motion=motion, rows=rows, work=work, closures=closures,
             sleep=make_sleep(model, data, may, rate, capacity),
+            shapes=felt.shapes,
             local=make_local(self._local is not None, capacity, model.nv, updates.buffers, past),
-            port=adapter.port,
-            device=device,
-            lead=lead,
-            clock=clock,
-            parameters=p,
-            parameter_bytes=p.view(np.uint8),
-            target=target,
-            target_bytes=target.view(np.uint8),
+            port=adapter.port, device=device, lead=lead, clock=clock,
+            parameters=p, parameter_bytes=p.view(np.uint8),
+            target=target, target_bytes=target.view(np.uint8),
             script=hand.sampled(rate) if isinstance(hand, Playback) else np.zeros((0, 6)),
-            poses=poses,
-            shown=shown,
-            pose_bytes=drawn,
-            commands=make_slot(p.nbytes),
-            targets=make_slot(target.nbytes),
-            updates=updates,
-            states=states,
-            state=state,
-            state_bytes=state.view(np.uint8),
+            poses=poses, shown=shown, pose_bytes=drawn,
+            commands=make_slot(p.nbytes), targets=make_slot(target.nbytes),
+            updates=updates, states=states, state=state, state_bytes=state.view(np.uint8),
             views=make_slot(drawn.nbytes + ROW.itemsize),
-            ring=kept,
-            ring_bytes=kept.view(np.uint8).reshape(ring, -1),
-            written=np.zeros(1, np.int64),
-            stages=empty_table(places.PLACES),
-        )
-        notes += fill_slack(model, data, servo.scene, rows)
+            ring=kept, ring_bytes=kept.view(np.uint8).reshape(ring, -1),
+            written=np.zeros(1, np.int64), stages=empty_table(places.PLACES),
+        )  # fmt: skip
+        notes += fill_slack(model, data, servo.scene, rows, felt.feel)
         settings = Settings(asked.contact, asked.coupling, asked.force_path, hand, asked.passivity)
         return Prepared(servo, adapter, model, data, rate, notes, start, settings, asked.device)
 

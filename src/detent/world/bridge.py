@@ -116,7 +116,7 @@ def _find_layout() -> ContactLayout:
 
 
 def _contact_dtype(data: mujoco.MjData, base: int) -> np.dtype:
-    names = ("dist", "pos", "frame", "friction", "dim", "geom", "exclude")
+    names = ("dist", "pos", "frame", "friction", "dim", "geom", "vert", "exclude")
     fields = {name: getattr(data.contact, name) for name in names}
     return np.dtype(
         {

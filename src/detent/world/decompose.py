@@ -30,9 +30,10 @@ def mesh_surface(model: mujoco.MjModel, mesh: int) -> tuple[np.ndarray, np.ndarr
     return vertices @ turn.reshape(3, 3).T + model.mesh_pos[mesh], faces
 
 
-def hollow(vertices: np.ndarray, faces: np.ndarray) -> float:
+def hollow(vertices: np.ndarray, faces: np.ndarray, least: float | None = None) -> float:
     """[m] How deep a surface lies inside its convex hull, at most; exact where it is hollow.
 
+    Hollow is what lies deeper than *least* [m], by default the tolerance of a decomposition.
     All faces are tried against some planes of the hull, which bounds their depths from above.
     Only those that may be the deepest are tried against all planes.
     """
@@ -45,10 +46,10 @@ def hollow(vertices: np.ndarray, faces: np.ndarray) -> float:
     centres = vertices[faces].mean(axis=1)
     bound = _depths(centres, _some_planes(hull))
     order = np.argsort(-bound)
-    deepest = 0.0
+    deepest, least = 0.0, tolerance(vertices) if least is None else least
     for first in range(0, min(len(order), _BLOCK * _BLOCKS), _BLOCK):
         block = order[first : first + _BLOCK]
-        if bound[block[0]] <= max(deepest, tolerance(vertices)):
+        if bound[block[0]] <= max(deepest, least):
             break
         deepest = max(deepest, float(_depths(centres[block], hull.equations).max()))
     return deepest

@@ -8,8 +8,8 @@ import mujoco
 import numpy as np
 
 from detent.world.altering import OVERLAP
+from detent.world.concave import hollow_geoms
 from detent.world.declared import keyframe_name
-from detent.world.decompose import hollow_meshes
 from detent.world.held_by import held_by
 from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
@@ -64,6 +64,7 @@ def inspect_world(world: World) -> dict[str, Any]:
         "stiffest_contact": _stiffest(world, data),
         "contact_pairs_at_the_start": _touching(model, data),
         "gravity": f"({', '.join(f'{x:.4g}' for x in model.opt.gravity)}) m/s²",
+        "felt_as_they_are": [geom_name(model, geom) for geom in sorted(world.concave)],
         "overrides": _overrides(world),
         "warnings": _warnings(world, model, data),
     }
@@ -164,7 +165,7 @@ def _warnings(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> list[
         *held_by(world),
         *_overlap(model, data),
         *_untouchable(world, model),
-        *_hollow_meshes(model),
+        *_hollow_meshes(world),
         *_bounded(world, data),
         *_left_out(world, model),
     ]
@@ -208,8 +209,11 @@ def _untouchable(world: World, model: mujoco.MjModel) -> list[str]:
     return ["the tool has no geom that collides: the hand will feel no contact"]
 
 
-def _hollow_meshes(model: mujoco.MjModel) -> list[str]:
-    deep = {model.mesh(m).name: depth for m, depth in hollow_meshes(model).items()}
+def _hollow_meshes(world: World) -> list[str]:
+    """Meshes that are felt as their hulls, and how far those are off."""
+    model = world.model
+    hollow = {g: d for g, d in hollow_geoms(model).items() if g not in world.concave}
+    deep = {model.mesh(model.geom_dataid[g]).name: depth for g, depth in hollow.items()}
     if not deep:
         return []
     worst = sorted(deep, key=lambda name: -deep[name])
@@ -217,6 +221,7 @@ def _hollow_meshes(model: mujoco.MjModel) -> list[str]:
     more = f" and {len(worst) - _LISTED} more" if len(worst) > _LISTED else ""
     return [
         f"meshes that are not convex collide as their hulls, which are too full: {listed}{more}; "
+        "concave=True (--concave all) feels them as they are, "
         "decompose=True (--decompose) collides them in convex parts"
     ]
 

@@ -15,6 +15,7 @@ from detent.errors import ParameterError, SceneError, ToolNotNamedError, Unknown
 from detent.world.altering import exclude_overlaps, free_roots
 from detent.world.altering import release as let_go
 from detent.world.complaints import in_words
+from detent.world.concave import Concave, concave_geoms
 from detent.world.declared import (
     declared_friction,
     declared_held,
@@ -66,6 +67,9 @@ class World:
         properties: contact properties by geom, ``{"wall": {"stiffness": 4000.0}}``.
         keyframe: name or index of the keyframe to start from.
         name: what to call the world in messages and figures.
+        concave: meshes that are felt as they are, not as their hulls: True for all that are not
+            convex, names of geoms or meshes, or ``{name: thickness}`` [m] of open sheets; None
+            leaves it to the scene (docs/concave.md).
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class World:
         properties: Mapping[str, Mapping[str, float]] | None = None,
         keyframe: str | int | None = None,
         name: str = "world",
+        concave: Concave = None,
     ) -> None:
         self.name = name
         self.spec = spec
@@ -101,6 +106,7 @@ class World:
         self.point = hand_point(point, self.model.body_ipos[self.held])
         self.properties = _properties(self.model, properties or {})
         self.friction = declared_friction(self.model)
+        self.concave = concave_geoms(self.model, concave)
         self.qpos, self.qvel, self.ctrl, self.act = _start(self.model, keyframe)
 
     @classmethod

@@ -36,7 +36,8 @@ class Line:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "line"
-        self.silent = False
+        self.silent, self.jump = False, 0.0
+        self.lag = 0.0  # [s] for which it was not looking, at most: its own clock was stopped
         self.plug()
 
     def plug(self) -> None:
@@ -60,9 +61,11 @@ class Line:
             self.unplug()
 
     def _serve(self) -> None:
-        buffer = b""
+        buffer, last = b"", time.monotonic()
         os.set_blocking(self.master, False)
         while self.running:
+            now = time.monotonic()
+            self.lag, last = max(self.lag, now - last), now
             try:
                 buffer += os.read(self.master, 4096)
             except OSError:  # nothing there, or nobody at the other end
@@ -84,7 +87,7 @@ class FakeTwoDiy(Line):
 
     def __init__(self, folder: Path) -> None:
         self.arms = [Body(1e-4, 1.0, 0.01, math.radians(home)) for home in (150.0, 30.0)]
-        self.bad, self.jump, self.frozen = 0, 0.0, False
+        self.bad, self.frozen = 0, False
         self.parameters = b""
         super().__init__(folder)
 
@@ -152,6 +155,8 @@ class FakeMoteus(Line):
             self.bad += not math.isfinite(values[2])
             self.mode, self.timeout, self.told = 10, values[7], time.monotonic()
             self.knob.push = max(-values[5], min(values[5], values[2]))
+        self.knob.place += self.jump
+        self.jump = 0.0
         mode = 1 if self.fault else self.mode
         turn = 2.0 * math.pi
         state = struct.pack("<3f", self.knob.place / turn, self.knob.speed / turn, self.knob.push)
@@ -182,6 +187,8 @@ class FakeWheel(Line):
                 self.until = time.monotonic() + 0.05
         self.rim.push = self.force()
         self.rim.move()
+        self.rim.place += self.jump
+        self.jump = 0.0
         share = self.rim.place / math.radians(900.0) + 0.5
         self.send(event.pack(0, 0, 3, 0, round(65535 * share)))
         time.sleep(1e-3)

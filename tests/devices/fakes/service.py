@@ -17,6 +17,7 @@ class FakeService:
 
     def __init__(self) -> None:
         self.body, self.gone, self.bad = Body(0.15, 100.0, 3.0), False, 0
+        self.silent, self.jump, self.garbled = False, 0.0, False
         self.server = serve(self._talk, "127.0.0.1", 0, compression=None)
         self.address = f"ws://127.0.0.1:{self.server.socket.getsockname()[1]}"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
@@ -30,7 +31,10 @@ class FakeService:
                     self.bad += not all(map(math.isfinite, force.values()))
                     self.body.push = force["x"]
                 self.body.move()
-                link.send(json.dumps(self._state()))
+                self.body.place += self.jump
+                self.jump = 0.0
+                if not self.silent:
+                    link.send("{" if self.garbled else json.dumps(self._state()))
         except ConnectionClosed:
             pass
 

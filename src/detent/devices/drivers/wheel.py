@@ -142,5 +142,5 @@ class Wheel(Mailbox):
 
     name: ClassVar = "wheel"
     needs: ClassVar = "a force-feedback wheel at /dev/input/by-id/*-event-joystick, and its torque"
-    watchdog: ClassVar = "the kernel erases the effect when the process ends"
+    watchdog: ClassVar = "none is documented; Linux erases the effects of a process that ended"
     serves: ClassVar = "detent.devices.drivers.wheel:Served"

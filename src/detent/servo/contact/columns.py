@@ -16,7 +16,14 @@ def columns(rows: Rows, r: int) -> int:
 
 @kernel
 def begin_columns(sc: Scene, rows: Rows, r: int) -> None:
-    """The columns of row r from its trees, all zero: spans in ascending order, each once."""
+    """The columns of row r from its trees, all zero."""
+    set_columns(sc, rows, r)
+    clear_row(rows.jac, r, columns(rows, r))
+
+
+@kernel
+def set_columns(sc: Scene, rows: Rows, r: int) -> None:
+    """The columns of row r from its trees: spans in ascending order, each once."""
     span = rows.span
     span[r, 0, 0], span[r, 0, 1], span[r, 1, 0], span[r, 1, 1] = 0, 0, 0, 0
     for side in range(2):
@@ -31,8 +38,6 @@ def begin_columns(sc: Scene, rows: Rows, r: int) -> None:
         elif first < span[r, 0, 0]:
             span[r, 1, 0], span[r, 1, 1] = span[r, 0, 0], span[r, 0, 1]
             span[r, 0, 0], span[r, 0, 1] = first, size
-    for c in range(columns(rows, r)):
-        rows.jac[r, c] = 0.0
 
 
 @kernel

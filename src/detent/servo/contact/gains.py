@@ -13,7 +13,7 @@ from detent.servo.constants import TRACE
 from detent.servo.contact.columns import columns, row_product
 from detent.servo.contact.groups import row_group
 from detent.servo.contact.identity import NO_ROW
-from detent.servo.structs import Motion, Rows, Scene
+from detent.servo.structs import COLLIDING, Motion, Rows, Scene
 
 WANTED = -2  # of a list of rows: it is empty, and will be looked at
 
@@ -65,8 +65,16 @@ def tree_at(sc: Scene, rows: Rows, r: int, part: int) -> int:
 
 
 @kernel
-def sum_traces(sc: Scene, rows: Rows, step: float) -> bool:
-    r"""G_ii of all touching rows, the traces of G K and G B of each span; whether any is large.
+def loads(rows: Rows, r: int, struck: bool) -> bool:
+    """Whether row r touches, and is not of a group that collides, unless *struck* says so."""
+    if rows.separation[r] > 0.0:
+        return False
+    return struck or rows.group_state[row_group(rows, r)] != COLLIDING
+
+
+@kernel
+def sum_traces(sc: Scene, rows: Rows, step: float, struck: bool) -> bool:
+    r"""G_ii of all rows that load, the traces of G K and G B of each span; whether any is large.
 
     Every :math:`\kappa_i` is at most what the spans of row i have: usually that is enough to know.
     """
@@ -74,7 +82,7 @@ def sum_traces(sc: Scene, rows: Rows, step: float) -> bool:
     for t in range(traces.shape[0]):
         traces[t, 0], traces[t, 1], rows.tree_row[t] = 0.0, 0.0, NO_ROW
     for r in range(rows.count[0]):
-        if rows.separation[r] > 0.0:
+        if not loads(rows, r, struck):
             continue
         mobility = dot(rows.white[r], rows.white[r], columns(rows, r))
         gain[r, 0] = mobility
@@ -182,8 +190,10 @@ def weigh_row(sc: Scene, mo: Motion, rows: Rows, r: int, stiff: bool, damped: bo
 
 
 @kernel
-def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
+def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float, struck: bool) -> None:
     r"""Bound the gains of touching rows by what a fixed step can hold.
+
+    Those of groups that collide, which have impulses instead, only where *struck* asks for them.
 
     The load that all contacts put on the direction in which row i moves the bodies is
 
@@ -194,12 +204,12 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
     the static world are summed up as matrices, so that the cost grows with their number and
     not with its square; those between two trees are few, and are taken one by one.
     """
-    if not sum_traces(sc, rows, step):
+    if not sum_traces(sc, rows, step, struck):
         return
     stiff, damped = False, False
     for r in range(rows.count[0]):
         rows.gain[r, 3] = 0.0
-        if rows.separation[r] > 0.0:
+        if not loads(rows, r, struck):
             continue
         too_stiff, too_damped = may_exceed(sc, rows, r, step)
         if too_stiff or too_damped:
@@ -207,7 +217,7 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float) -> None:
             rows.gain[r, 3] = 1.0 if rows.gain[r, 0] > 0.0 else 0.0
             stiff, damped = stiff or too_stiff, damped or too_damped
     for r in range(rows.count[0]):
-        if rows.separation[r] <= 0.0:
+        if loads(rows, r, struck):
             sum_load(sc, mo, rows, r, stiff, damped)
     for r in range(rows.count[0]):
         if rows.gain[r, 3] != 0.0:

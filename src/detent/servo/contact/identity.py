@@ -3,7 +3,8 @@
 Only friction and walls with history need that; whether a contact is new does not (TH 4.2).
 Contact points of cylinders and meshes jump and their order swaps, so a contact is the same
 if its pair of geoms is, its normal turned by less than 20°, and its point lies nearest in
-the frame of either geom: in one of them it stays put, whichever body slides.
+the frame of either geom: in one of them it stays put, whichever body slides. A contact of a shape
+that is felt as it is belongs to a patch, which says all that.
 """
 
 from __future__ import annotations
@@ -55,11 +56,15 @@ def find_old(rows: Rows, r: int) -> int:
     best, found, count = math.inf, NO_ROW, rows.old_count[0]
     geom, old_normal, taken = rows.old_geom, rows.old_normal, rows.old_taken
     local, old_local, normal = rows.local, rows.old_local, rows.normal
-    first, second = rows.geom[r, 0], rows.geom[r, 1]
+    first, second, patch = rows.geom[r, 0], rows.geom[r, 1], rows.patch[r]
     x, y, z = normal[r, 0], normal[r, 1], normal[r, 2]
     for i in range(count):
         o = r + i if r + i < count else (r + i) % count
         if geom[o, 0] != first or geom[o, 1] != second or taken[o] != 0:
+            continue
+        if patch >= 0 or rows.old_patch[o] >= 0:  # a patch is the same wherever it touches
+            if rows.old_patch[o] == patch:
+                return o
             continue
         if old_normal[o, 0] * x + old_normal[o, 1] * y + old_normal[o, 2] * z < TURNED:
             continue
@@ -130,7 +135,7 @@ def remember(rows: Rows, near: float) -> None:
     for r in range(rows.count[0]):
         if geom[r, 0] < 0 or rows.separation[r] > near:
             continue
-        old_row[kept] = r
+        old_row[kept], rows.old_patch[kept] = r, rows.patch[r]
         for side in range(2):
             old_geom[kept, side] = geom[r, side]
             for k in range(3):

@@ -81,11 +81,14 @@ def normal_force(rows: Rows, r: int, s: float, p: np.ndarray) -> float:
 
 
 @kernel
-def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
-    """Normal forces of all touching rows, except of groups that are colliding (TH 4.5)."""
+def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray, local: bool) -> None:
+    """Normal forces of all touching rows, except of groups that are colliding (TH 4.5).
+
+    The gains of those are of interest to a local model and to the ledger of passivity only.
+    """
     if p["resultant"][0] != 0:
         share_gains(rows)
-    bound_gains(sc, mo, rows, p["step"][0])
+    bound_gains(sc, mo, rows, p["step"][0], local or p["passivity"][0] != 0)
     plastic = yields(rows, p)
     for r in range(rows.count[0]):
         rows.force[r] = 0.0

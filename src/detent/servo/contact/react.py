@@ -7,6 +7,7 @@ import math
 from detent.kernels.jit import kernel
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector
+from detent.local.records import ACTIVE
 from detent.servo import places
 from detent.servo.contact.identity import keeps_memory, remember
 from detent.servo.contact.impulses import strike_colliding
@@ -33,7 +34,7 @@ def react(s: Servo) -> None:
         if keeps_memory(s.parameters, s.rows):
             remember(s.rows, math.inf)
         return
-    press_resting(s.scene, s.motion, s.rows, s.parameters)
+    press_resting(s.scene, s.motion, s.rows, s.parameters, s.local.counts[ACTIVE] != 0)
     call_stage(s.stages[places.RUB], s)
     call_stage(s.stages[places.TURN], s)
     if mode == IMPULSE:

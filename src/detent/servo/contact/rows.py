@@ -12,14 +12,11 @@ from detent.kernels.jit import kernel
 from detent.kernels.spans import project_spans, whiten_open_spans
 from detent.kernels.vectors import Triple, cross, dot
 from detent.servo.constants import LAG, LEVER, SAME
-from detent.servo.contact.columns import (
-    begin_columns,
-    clear_row,
-    column_shift,
-    columns,
-    same_columns,
-)
+from detent.servo.contact.columns import clear_row, column_shift, columns, same_columns
+from detent.servo.contact.free_body import write_free_row
 from detent.servo.contact.joint_limits import joint_limit_rows
+from detent.servo.contact.pairs import copy_pair, describe_pair
+from detent.servo.contact.rods import meet_rod
 from detent.servo.contact.seams import is_seam
 from detent.servo.parameters import RIGID
 from detent.servo.structs import Motion, Rows, Scene
@@ -79,23 +76,24 @@ def contact_key(sc: Scene, rows: Rows, c: int) -> float:
 
 @kernel
 def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
-    """Row r ← contact c: J = nᵀ(J₂ − J₁), n from geom 1 to geom 2 (TH 4.21)."""
-    contact, body, tree = sc.contact, rows.body, rows.tree
-    for side in range(2):
-        geom = contact["geom"][c, side]
-        moved = sc.geom_body[geom]
-        at = sc.body_tree[moved]
-        rows.geom[r, side], tree[r, side] = geom, at
-        body[r, side] = moved if at >= 0 else -1
-    normal, point = contact["frame"][c], contact["pos"][c]
-    n, p = (normal[0], normal[1], normal[2]), (point[0], point[1], point[2])
-    rows.normal[r, 0], rows.normal[r, 1], rows.normal[r, 2] = n
-    rows.point[r, 0], rows.point[r, 1], rows.point[r, 2] = p
-    rows.separation[r] = contact["dist"][c]
+    """Row r ← contact c: J = nᵀ(J₂ − J₁), n from geom 1 to geom 2 (TH 4.21).
+
+    Its pair of geoms is known (`describe_pair`).
+    """
+    contact, normal, point, tree = sc.contact, rows.normal, rows.point, rows.tree
+    for k in range(3):
+        normal[r, k], point[r, k] = contact["frame"][c, k], contact["pos"][c, k]
+    rows.separation[r], rows.patch[r] = contact["dist"][c], contact["vert"][c, 0]
+    if sc.corners.shape[0] > 0 and rows.patch[r] < 0:
+        meet_rod(sc, rows, c, r)
+    n = (normal[r, 0], normal[r, 1], normal[r, 2])
+    p = (point[r, 0], point[r, 1], point[r, 2])
     if tree[r, 0] >= 0 and tree[r, 1] >= 0:
-        begin_columns(sc, rows, r)
+        clear_row(rows.jac, r, columns(rows, r))
         add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])
         forget_row(rows, r)
+    elif sc.tree_free[max(tree[r, 0], tree[r, 1])] != 0:
+        write_free_row(sc, rows, r, n, p)
     else:
         write_one_sided_row(sc, rows, r, n, p)
 
@@ -105,9 +103,7 @@ def write_one_sided_row(sc: Scene, rows: Rows, r: int, n: Triple, p: Triple) -> 
     """The same of a contact with the static world: one span, its columns written once."""
     side = 1 if rows.tree[r, 1] >= 0 else 0
     body, sign = rows.body[r, side], 2.0 * side - 1.0
-    span, tree, jac = rows.span, rows.tree[r, side], rows.jac
-    first, size = sc.tree_span[tree, 0], sc.tree_span[tree, 1]
-    span[r, 0, 0], span[r, 0, 1], span[r, 1, 0], span[r, 1, 1] = first, size, 0, 0
+    first, size, jac = rows.span[r, 0, 0], rows.span[r, 0, 1], rows.jac
     for k in range(size):
         jac[r, k] = 0.0
     centre, root = sc.subtree_com, sc.body_root[body]
@@ -154,31 +150,6 @@ def forget_row(rows: Rows, r: int) -> None:
 
 
 @kernel
-def pair_property(sc: Scene, geom1: int, geom2: int, column: int, world: float) -> float:
-    """The smaller of two geoms' values; NaN stands for the world's."""
-    a, b = sc.geom_properties[geom1, column], sc.geom_properties[geom2, column]
-    a = world if math.isnan(a) else a
-    b = world if math.isnan(b) else b
-    return min(a, b)
-
-
-@kernel
-def write_friction(sc: Scene, rows: Rows, c: int, r: int, p: np.ndarray) -> None:
-    """Coefficients of row r: those of contact c as MuJoCo combined them, or the session's.
-
-    Of two along the tangents, which only explicit pairs can have, the smaller.
-    """
-    share, said, dim = p["friction_static"][0], sc.contact["friction"], sc.contact["dim"][c]
-    along, spin, roll = share, 0.0, 0.0
-    if p["friction_scene"][0] != 0:
-        along = share * min(said[c, 0], said[c, 1]) if dim >= 3 else 0.0
-        spin = share * said[c, 2] if dim >= 4 else 0.0
-        roll = share * min(said[c, 3], said[c, 4]) if dim >= 6 else 0.0
-    rows.friction[r] = pair_property(sc, rows.geom[r, 0], rows.geom[r, 1], 3, along)
-    rows.turning[r, 0], rows.turning[r, 1] = spin, roll
-
-
-@kernel
 def is_copy(rows: Rows, r: int) -> bool:
     """Whether an earlier row is the same constraint (the z-copies of a planar contact).
 
@@ -200,35 +171,40 @@ def is_copy(rows: Rows, r: int) -> bool:
 
 @kernel
 def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
-    """All contacts of the world as rows; copies and seams are left out."""
+    """All contacts of the world as rows; copies and seams are left out.
+
+    MuJoCo reports those of a pair of geoms one after the other: what they share is found once.
+    """
     room = rows.jac.shape[0] - joint_limit_rows(sc)
-    found = sc.ncon[0]
+    found, contact = sc.ncon[0], sc.contact
     most, equal = math.inf, 0
     if found > room:
         most, equal = last_kept(sc, rows, room)
     rows.dropped[0] = max(found - room, 0)
-    r = 0
+    rigid, forgives = p["contact_mode"][0] == RIGID, rows.slack_left[0] != 0
+    r, last, one, two, moves = 0, 0, -1, -1, False
     for c in range(found):
         if found > room:
             key = contact_key(sc, rows, c)
             if key > most or (key == most and equal == 0):
                 continue
             equal -= int(key == most)
-        g1, g2 = sc.contact["geom"][c, 0], sc.contact["geom"][c, 1]
-        if g1 < 0 or g2 < 0 or (sc.contact["dist"][c] > 0.0 and p["contact_mode"][0] != RIGID):
+        g1, g2 = contact["geom"][c, 0], contact["geom"][c, 1]
+        if g1 < 0 or g2 < 0 or (contact["dist"][c] > 0.0 and not rigid):
             continue
-        if sc.body_tree[sc.geom_body[g1]] < 0 and sc.body_tree[sc.geom_body[g2]] < 0:
+        if g1 != one or g2 != two:
+            one, two, last = g1, g2, r
+            moves = describe_pair(sc, rows, c, r, p)
+        if not moves:
             continue
+        if last != r:
+            copy_pair(rows, last, r)
+            last = r
         write_contact_row(sc, rows, c, r)
-        if rows.slack_left[0] != 0:
+        if forgives:
             forgive_start(rows, r)
-        if is_copy(rows, r) or is_seam(sc, rows, r):
-            continue
-        rows.stiffness[r] = pair_property(sc, g1, g2, 0, p["stiffness"][0])
-        rows.damping[r] = pair_property(sc, g1, g2, 1, p["damping"][0])
-        rows.restitution[r] = pair_property(sc, g1, g2, 2, p["restitution"][0])
-        write_friction(sc, rows, c, r, p)
-        r += 1
+        if not (is_copy(rows, r) or is_seam(sc, rows, r)):
+            r += 1
     rows.count[0] = r
 
 

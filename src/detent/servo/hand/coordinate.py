@@ -9,11 +9,26 @@ import numpy as np
 from detent.devices.port import State
 from detent.kernels.jit import kernel
 from detent.kernels.so3 import pose_error
+from detent.servo.hand.constants import FAR_TURNED
 from detent.servo.structs import (
     Device,
     Motion,
     Scene,
 )
+
+
+@kernel
+def ease_turn(error: np.ndarray) -> None:
+    r"""Beyond a right angle the spring of a turn gives way, and is slack at half a turn.
+
+    .. math:: \theta \leftarrow \pi - \theta
+
+    There the shortest way changes sides: a link that spins past its device would be struck by a
+    spring that turns from π to −π within a tick.
+    """
+    angle = math.sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5])
+    for i in range(3, 6):
+        error[i] *= max(math.pi - angle, 0.0) / angle
 
 
 @kernel
@@ -28,6 +43,8 @@ def coordinate(sc: Scene, mo: Motion, st: State, de: Device, p: np.ndarray) -> N
     """
     error, held = mo.error[0], mo.part
     pose_error(st.position, st.quaternion, mo.point, sc.xquat[sc.held_body], error)
+    if error[3] * error[3] + error[4] * error[4] + error[5] * error[5] > FAR_TURNED * FAR_TURNED:
+        ease_turn(error)
     pose_error(mo.start[0:3], mo.start[3:7], mo.point, sc.xquat[sc.held_body], held)
     strength = 0.0
     for i in range(3):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from detent.kernels.constants import CUT_SHORT, MEMORY_STRUCK
 from detent.kernels.contact import group_root
 from detent.kernels.jit import kernel
-from detent.servo.contact.identity import NO_ROW
+from detent.servo.contact.identity import NO_ROW, keeps_memory
 from detent.servo.contact.impulses import normal_velocity
 from detent.servo.contact.plastic import give_way
-from detent.servo.hand.constants import FADED, FALLING
+from detent.servo.hand.constants import DEEP_HIT, FALLING
 from detent.servo.hand.limit import scale_group
 from detent.servo.hand.point import add_hand_torque
 from detent.servo.parameters import PULLED, SCALE
-from detent.servo.structs import GRAVITY, TICKS, Servo
+from detent.servo.structs import COLLIDING, GRAVITY, TICKS, Servo
 from detent.servo.world.weight import weight_torque
 
 
@@ -46,6 +47,23 @@ def fastest_approach(s: Servo) -> float:
 
 
 @kernel
+def struck_deep(s: Servo) -> bool:
+    """Whether contacts of the tool's group came deep inside within this tick: they stay there."""
+    rows, p, found = s.rows, s.parameters, False
+    root = group_root(rows.parent, s.scene.tool_tree)
+    if rows.struck[0] == 0 or rows.group_state[root] != COLLIDING or not keeps_memory(p, rows):
+        return False
+    r = rows.group_row[root]
+    while r != NO_ROW:
+        deep = rows.geom[r, 0] >= 0 and rows.separation[r] < -DEEP_HIT
+        if deep and rows.separation[r] - p["step"][0] * rows.velocity[r] >= 0.0:
+            rows.memory[r, MEMORY_STRUCK] = CUT_SHORT
+            found = True
+        r = rows.next_row[r]
+    return found
+
+
+@kernel
 def fade_in(s: Servo) -> None:
     r"""Stage: what acts on the tool and on all that it touches, in the first moments of a session.
 
@@ -54,15 +72,18 @@ def fade_in(s: Servo) -> None:
     Contacts and impulses, weight, springs, servos and the position channel alike, so that what
     balances still does; the force path does the same to the device's wrench (`servo.guard`). A
     collision goes on until its momentum is delivered, but for what weight brings in a few ticks,
-    and its wall is where it ended.
+    and its wall is where it ended. Later, too, what strikes so fast that it is a millimetre deep
+    within a tick stays there, and the wall comes back (`servo.contact.plastic`): its spring would
+    throw the body out with energy that nobody put in (errata E9).
     """
     rows, per_tick = s.rows, s.parameters["fade"][0]
     fade = (s.clock.counts[TICKS] + 1) * per_tick
     if rows.yields[0] != 0 and s.parameters["strategy"][0] < SCALE:  # else `limit` has said so
         rows.spreading[0] = 0
     if fade >= 1.0:
-        settled = fade > 1.0 + FADED * per_tick and rows.spreading[0] == 0
-        if rows.yields[0] != 0 and rows.yielded[0] == 0.0 and settled:
+        if struck_deep(s):
+            rows.yields[0] = 1
+        elif rows.yields[0] != 0 and rows.yielded[0] == 0.0 and rows.spreading[0] == 0:
             rows.yields[0] = 0  # and contacts need no longer be recognised for that
         return
     scale_group(s.scene, s.motion, rows, fade, 0)

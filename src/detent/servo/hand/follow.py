@@ -7,6 +7,7 @@ import numpy as np
 from detent.devices.port import State
 from detent.kernels.inertia import unwhiten
 from detent.kernels.jit import kernel
+from detent.kernels.limits import length
 from detent.kernels.mapping import map_torques
 from detent.kernels.so3 import pose_error
 from detent.kernels.vectors import dot
@@ -25,13 +26,19 @@ def respond_to_hand(mo: Motion, de: Device, wrench: np.ndarray) -> None:
 
 
 @kernel
-def follow_device(sc: Scene, mo: Motion, st: State, de: Device, step: float) -> None:
+def follow_device(sc: Scene, mo: Motion, st: State, de: Device, step: float, most: float) -> None:
     r"""Direct coupling: the held link arrives where the device is at the end of the step.
 
     .. math:: \dot q \leftarrow \dot q + \bar J_h ((x_{device} - x_{tool}) / T - J_h \dot q)
+
+    It turns by *most* [rad] in the step at the most.
     """
     way, want, push = mo.pushed, mo.part, mo.mapped
     pose_error(st.position, st.quaternion, mo.point, sc.xquat[sc.held_body], way)
+    turn = length(way[3:6])
+    if turn > most:
+        for i in range(3, 6):
+            way[i] *= most / turn
     n = de.dimension[0]
     for i in range(n):
         a = de.axes[i]

@@ -25,6 +25,7 @@ def hand_wrench(
     """port.hand ← F_h; it feels where the device really is, and takes hold as a session ramps in.
 
     Else it would lift by its full force, in the first moments, what has not all of its weight yet.
+    What is played back was recorded as it took hold.
     """
     kind, time, out = p["hand"][0], tick * p["step"][0], port.hand
     pose, twist = port.state.true_pose, port.state.true_twist
@@ -40,6 +41,6 @@ def hand_wrench(
             out[i] = p["hand_k"][0, i] * out[i] - p["hand_b"][0, i] * twist[i]
     elif kind == PLAYBACK_HAND and tick < script.shape[0]:
         copy_vector(script[tick], out)
-    grip = min((tick + 1) * p["fade"][0], 1.0)
+    grip = 1.0 if kind == PLAYBACK_HAND else min((tick + 1) * p["fade"][0], 1.0)
     for i in range(6):
         out[i] *= grip * mask[i]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from detent.kernels.inertia import Inertia, respond_to, whiten
@@ -111,6 +113,47 @@ def map_to_hand(sc: Scene, mo: Motion, de: Device, torque: np.ndarray, out: np.n
 
 
 @kernel
+def product(A: np.ndarray, x: np.ndarray, out: np.ndarray) -> float:
+    """out ← A x of six numbers; xᵀ A x."""
+    total = 0.0
+    for i in range(6):
+        out[i] = 0.0
+        for k in range(6):
+            out[i] += A[i, k] * x[k]
+        total += x[i] * out[i]
+    return total
+
+
+@kernel
+def match_impulse(sc: Scene, mo: Motion, de: Device) -> None:
+    r"""Of an impulse P at the hand, a lighter device is told what changes it as the tool changes.
+
+    .. math:: P_d = a M_d \Delta \dot x, \qquad \Delta \dot x = \Lambda_h^{-1} P, \qquad
+              a = \min\!\left(1, \sqrt{\frac{P^T M_d^{-1} P}
+              {\Delta \dot x^T M_d \, \Delta \dot x}}\right)
+
+    The default device of a linkage is as light as the held link where it moves most easily. Where
+    that is much heavier, or its joints hold it, the whole impulse would throw the device off,
+    and coupling and constraints would follow with kilonewtons. It never takes more than P gives.
+    Only de.felt is changed; F_env is that of TH 5.2.
+    """
+    clear_vector(mo.scratch)
+    for j in range(sc.tool_first, sc.tool_end):
+        if sc.in_tool[sc.dof_tree[j]] != 0:
+            mo.scratch[j] = mo.impulsive[j]
+    map_to_hand(sc, mo, de, mo.scratch, mo.part)
+    most = product(de.mobility, mo.part, mo.other)
+    product(mo.mobility, mo.part, mo.other)
+    for i in range(6):
+        mo.other[i] *= de.mask[i]
+        de.felt[i] -= mo.part[i]
+    taken = product(de.mass, mo.other, mo.part)
+    share = math.sqrt(most / taken) if taken > most else 1.0
+    for i in range(6):
+        de.felt[i] += share * mo.part[i]
+
+
+@kernel
 def reach(s: Servo) -> None:
     """Stage: the environment's wrench at the hand."""
     external_torques(s.scene, s.motion)
@@ -118,3 +161,5 @@ def reach(s: Servo) -> None:
         ease_damping(s.scene, s.motion, s.parameters["step"][0])
     map_to_hand(s.scene, s.motion, s.device, s.motion.external, s.device.environment)
     copy_vector(s.device.environment, s.device.felt)
+    if s.device.matched[0] != 0 and s.rows.struck[0] > 0 and s.parameters["material"][0] == 0:
+        match_impulse(s.scene, s.motion, s.device)

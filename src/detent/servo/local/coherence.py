@@ -48,6 +48,8 @@ def moved_on_tool(old: np.ndarray, j: int, new: np.ndarray, i: int) -> float:
 def moved_on_other(old: np.ndarray, j: int, new: np.ndarray, i: int, seconds: float) -> float:
     """The same on the other body, which has carried it along since the last update [m²]."""
     total, a, b, v = 0.0, old["place"], new["place"], old["velocity"]
+    if new["base"][i] != 0:  # a link of the tool, in whose frame the places are known
+        a, b = old["anchor"], new["anchor"]
     for k in range(3):
         total += (b[i, k] - a[j, k] - seconds * v[j, k]) ** 2
     return total
@@ -178,20 +180,24 @@ def settle_pair(lo: Local, first: int, before: int, p: np.ndarray) -> None:
     most = max(spare + (max(heat, 0.0) if p["local_heal"][0] > 0.0 else 0.0), 0.0)
     share = math.sqrt(min(most / added, 1.0)) if added > 0.0 else 1.0
     added *= share * share
+    if force > 0.0:
+        left, true = lift_grown(lo, first, share, p)
+        if left < force and p["local_heal"][0] > 0.0:
+            more, cost = press_on(lo, first, force - left, most - added, p)
+            left, added = left + more, added + cost
+        lo.counts[RESETS] += int(left < 0.5 * force and left < 0.5 * true)
     lo.times[LOADED] += min(added - spare, 0.0)
     lo.times[HEALED] += max(added - spare, 0.0)
     for i in range(first, lo.number[0]):
         if same_pair(held, i, held, first):
             held["heat"][i] = (heat + spare - added) / members
-    if force > 0.0:
-        lo.counts[RESETS] += int(lift_grown(lo, first, share, p) < 0.5 * force)
 
 
 @kernel
-def lift_grown(lo: Local, first: int, share: float, p: np.ndarray) -> float:
+def lift_grown(lo: Local, first: int, share: float, p: np.ndarray) -> tuple[float, float]:
     """Of new constraints of a pair that was pressed, only a share of the depth.
 
-    Returns the force of the pair [N], and infinity if there is less of it in truth.
+    Returns the force of the pair [N], and what it would be if nothing were deformed.
     """
     held, force, true = lo.held, 0.0, 0.0
     for i in range(first, lo.number[0]):
@@ -202,4 +208,38 @@ def lift_grown(lo: Local, first: int, share: float, p: np.ndarray) -> float:
                 held["separation"][i] = share * s
                 held["offset"][i] += (share - 1.0) * s
             force += stiffness * max(-held["separation"][i], 0.0)
-    return math.inf if force >= 0.5 * true else force
+    return force, true
+
+
+@kernel
+def press_on(
+    lo: Local, first: int, missing: float, budget: float, p: np.ndarray
+) -> tuple[float, float]:
+    r"""Let those of a pair that are deformed take over the force of members that went.
+
+    .. math:: h = \Delta F / \sum_i K_i, \qquad
+              \sum_i \tfrac12 K_i \left((d_i + h)^2 - d_i^2\right) \le Q
+
+    All get deeper by h, none deeper than it is in truth, and together by no more than the budget Q
+    allows [J]: what the springs that went have held, and heat of the pair. Returns the force that
+    is taken over [N], and what it costs [J].
+    """
+    held, total, cost, taken = lo.held, 0.0, 0.0, 0.0
+    for i in range(first, lo.number[0]):
+        if same_pair(held, i, held, first) and held["offset"][i] > 0.0 and held["relax"][i] == 0.0:
+            total += spring_of(held, i, p)
+    if total <= 0.0 or budget <= 0.0:
+        return 0.0, 0.0
+    for turn in range(2):  # what it would cost, then as much as can be paid
+        share = min(budget / cost, 1.0) if cost > 0.0 else 1.0
+        cost, taken = 0.0, 0.0
+        for i in range(first, lo.number[0]):
+            if not same_pair(held, i, held, first) or held["relax"][i] != 0.0:
+                continue
+            stiffness, s = spring_of(held, i, p), held["separation"][i]
+            step = share * min(missing / total, max(held["offset"][i], 0.0))
+            cost += depth_energy(stiffness, s - step) - depth_energy(stiffness, s)
+            taken += stiffness * (max(step - s, 0.0) - max(-s, 0.0))
+            if turn == 1:
+                held["separation"][i], held["offset"][i] = s - step, held["offset"][i] - step
+    return taken, cost

@@ -44,6 +44,8 @@ def is_sound(item: np.ndarray, i: int, links: int) -> bool:
     """Whether a constraint is one: finite, of unit normal, on a link that exists."""
     if item["link"][i] < 0 or item["link"][i] >= links:
         return False
+    if item["base"][i] < 0 or item["base"][i] >= links:
+        return False
     if item["curve"][i] < PLANE or item["curve"][i] > FACE:
         return False
     total, size = item["separation"][i] + item["drift"][i] + item["weight"][i], 0.0
@@ -54,6 +56,7 @@ def is_sound(item: np.ndarray, i: int, links: int) -> bool:
         size += item["normal"][i, k] ** 2
         total += item["place"][i, k] + item["velocity"][i, k] + item["point"][i, k]
         total += item["axis"][i, k] + item["facing"][i, k]
+        total += item["anchor"][i, k] + item["bearing"][i, k]
     return math.isfinite(total) and abs(size - 1.0) < 1e-6
 
 
@@ -62,11 +65,13 @@ def take_geometry(lo: Local, new: np.ndarray, i: int, r: int) -> None:
     """held[r] ← new[i]."""
     held = lo.held
     held["link"][r], held["other"][r] = new["link"][i], new["other"][i]
+    held["base"][r] = new["base"][i]
     for k in range(3):
         held["place"][r, k] = new["place"][i, k]
         held["normal"][r, k] = new["normal"][i, k]
         held["velocity"][r, k] = new["velocity"][i, k]
         held["point"][r, k] = new["point"][i, k]
+        held["anchor"][r, k], held["bearing"][r, k] = new["anchor"][i, k], new["bearing"][i, k]
         held["axis"][r, k], held["facing"][r, k] = new["axis"][i, k], new["facing"][i, k]
         held["middle"][r, k] = new["place"][i, k] - new["radius"][i] * new["normal"][i, k]
     held["bulge"][r], held["radius"][r] = new["bulge"][i], new["radius"][i]

@@ -25,7 +25,7 @@ from detent.servo.contact.groups import classify_groups, row_group
 from detent.servo.contact.identity import keeps_memory
 from detent.servo.contact.joint_limits import gather_joint_limits
 from detent.servo.contact.rows import (
-    add_normal_row,
+    add_relative_row,
     forget_row,
     note_lost,
     respond,
@@ -72,10 +72,12 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
         )
         rows.point[r, k] -= held["bulge"][i] * held["normal"][i, k]
     rows.geom[r, 0], rows.geom[r, 1] = 0, 0
-    rows.body[r, 0], rows.body[r, 1] = -1, link
-    rows.tree[r, 0], rows.tree[r, 1] = -1, sc.body_tree[link]
+    base = held["base"][i] if sc.body_tree[held["base"][i]] >= 0 else -1
+    rows.body[r, 0], rows.body[r, 1] = base, link
+    rows.tree[r, 0] = sc.body_tree[base] if base >= 0 else -1
+    rows.tree[r, 1] = sc.body_tree[link]
     begin_columns(sc, rows, r)
-    add_normal_row(sc, rows, r, 1, 1.0, rows.jac[r])
+    add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])
     forget_row(rows, r)
     for k in range(3):
         rows.carry[r, k] = held["velocity"][i, k] if p["local_moving"][0] != 0 else 0.0

@@ -25,12 +25,25 @@ def spring_of(held: np.ndarray, i: int, p: np.ndarray) -> float:
 
 
 @kernel
+def carry_plane(sc: Scene, held: np.ndarray, i: int) -> None:
+    """The plane moves with the link of the tool that it is on."""
+    base = held["base"][i]
+    turn, at, facing = sc.xmat[base], held["anchor"][i], held["bearing"][i]
+    for k in range(3):
+        a, b, c = turn[3 * k], turn[3 * k + 1], turn[3 * k + 2]
+        held["place"][i, k] = sc.xpos[base, k] + a * at[0] + b * at[1] + c * at[2]
+        held["normal"][i, k] = a * facing[0] + b * facing[1] + c * facing[2]
+
+
+@kernel
 def true_separation(sc: Scene, held: np.ndarray, i: int) -> float:
     """Separation of the tool as it is, not deformed; the normal turns with a curved surface."""
     link = held["link"][i]
     x, turn, p = sc.xpos[link], sc.xmat[link], held["point"][i]
     n, place, bulge = held["normal"][i], held["place"][i], held["bulge"][i]
     kind = held["curve"][i]
+    if held["base"][i] != 0:
+        carry_plane(sc, held, i)
     if kind in (BALL, ROD):
         for k in range(3):  # the place holds the tool's point until it is known
             place[k] = x[k] + turn[3 * k] * p[0] + turn[3 * k + 1] * p[1] + turn[3 * k + 2] * p[2]

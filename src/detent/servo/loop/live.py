@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -13,12 +12,14 @@ import numpy as np
 
 from detent.checks import unit_quaternion, vector
 from detent.coupling import Coupling
+from detent.devices.port import BUTTONS
 from detent.errors import ParameterError, PlatformError
 from detent.hands import Hand, Impedance
 from detent.servo.compile import prepare_material
 from detent.servo.constants import KEEP_SECONDS, MOST_SPIN, SPIN_NS, VIEW_HZ
 from detent.servo.faults import NO_FAULT
 from detent.servo.force_path import ForcePath
+from detent.servo.loop.drain import Drain, Sink
 from detent.servo.loop.exchange import latest, publish
 from detent.servo.loop.loop import run_live
 from detent.servo.loop.rights import Promises
@@ -37,14 +38,6 @@ FIXED = (
 )
 UNBOUNDED = ("slew", "cap", "limit", "local_slew", "passive_bound")
 SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
-
-
-class Sink(Protocol):
-    """Where drained rows go."""
-
-    def append(self, rows: np.ndarray) -> None:
-        """Take a batch of rows."""
-        ...
 
 
 class Companion(Protocol):
@@ -113,7 +106,8 @@ class Live:
         self._servo, self._ready = servo, ready
         self.rate, self.real = rate, ready.real
         self.period_ns = round(1e9 / rate)
-        self._realtime, self._sink, self._cost_ns = realtime, sink, cost_ns
+        self._realtime, self._cost_ns = realtime, cost_ns
+        self._rows = Drain(servo, rate, sink)
         self.promises = Promises()
         self._meter = Meter(rate)
         self._settled = threading.Event()  # the machine has said what it allows
@@ -123,11 +117,7 @@ class Live:
         self._target = servo.target.copy()
         self._changing = threading.Lock()  # one change after the other
         self._lock = threading.Lock()  # between readers of the page and of the status line
-        self._drained = 0
-        self.sink_error: Exception | None = None  # what stopped the recording, if anything
         self.changed: list[float] = []  # [s] when a person changed more than the hand
-        self._lost = 0
-        self._chunks: deque[np.ndarray] = deque()
         self._view = np.zeros(servo.views.buffers.shape[1], np.uint8)
         self._pacing = threading.Lock()  # between who paces the loop and who stops it
         self._woken = threading.Event()
@@ -199,6 +189,11 @@ class Live:
             if turn is not None:
                 self._target[3:7] = turn
             publish(self._servo.targets, self._target.view(np.uint8))
+
+    @property
+    def buttons(self) -> int:
+        """Bits of the buttons of the device that are pressed."""
+        return int(self._servo.port.state.counts[BUTTONS])
 
     @property
     def settings(self) -> Settings:
@@ -300,14 +295,12 @@ class Live:
 
     def recent(self, seconds: float = KEEP_SECONDS) -> np.ndarray:
         """The rows of the last *seconds*; a short look copies little."""
-        wanted, chunks = round(seconds * self.rate), [np.zeros(0, self._servo.ring.dtype)]
-        with self._lock:
-            for chunk in reversed(self._chunks):
-                if wanted <= 0:
-                    break
-                chunks.append(chunk[-wanted:])
-                wanted -= len(chunk)
-        return np.concatenate(chunks[::-1])
+        return self._rows.recent(seconds)
+
+    @property
+    def sink_error(self) -> Exception | None:
+        """What stopped the recording, if anything."""
+        return self._rows.error
 
     def configuration(self) -> tuple[np.ndarray, np.ndarray]:
         """qpos and qvel where the servo stopped."""
@@ -319,14 +312,12 @@ class Live:
 
     def status(self) -> Status:
         """Counts and percentiles since the start."""
-        ck = self._servo.clock
-        seconds = max(self._time_given(), 1e-9)
-        ticks = int(ck.counts[TICKS])
-        slowness = self._slowness
+        ck, slowness = self._servo.clock, self._slowness
+        ticks, seconds = int(ck.counts[TICKS]), max(self._time_given(), 1e-9)
         return Status(
             ticks,
             int(ck.counts[SKIPS]),
-            self._lost,
+            self._rows.lost,
             0.0 if math.isinf(slowness) else self.rate / slowness,
             ticks / seconds,
             self._meter.rate,
@@ -390,35 +381,8 @@ class Live:
 
     def _drain(self) -> None:
         while self._threads[0].is_alive():
-            self._take_rows()
+            self._rows.take()
             if ticks := int(self._servo.clock.counts[TICKS]):
                 self._meter.mark(time.monotonic_ns(), ticks)
             time.sleep(0.02)
-        self._take_rows()
-
-    def _write(self, rows: np.ndarray) -> None:
-        """Record, and keep the servo and its readers alive if that fails (a full disk)."""
-        if self._sink is None:
-            return
-        try:
-            self._sink.append(rows)
-        except Exception as error:
-            self._sink, self.sink_error = None, error
-
-    def _take_rows(self) -> None:
-        size = self._servo.ring.shape[0]
-        written = int(self._servo.written[0])
-        if written - self._drained > size // 2:  # too late: only the newer half is safe
-            self._lost += written - size // 2 - self._drained
-            self._drained = written - size // 2
-        if written == self._drained:
-            return
-        index = np.arange(self._drained, written) % size
-        rows = self._servo.ring[index]
-        self._drained = written
-        self._write(rows)
-        with self._lock:
-            self._chunks.append(rows)
-            kept = sum(len(chunk) for chunk in self._chunks)
-            while kept - len(self._chunks[0]) > KEEP_SECONDS * self.rate:
-                kept -= len(self._chunks.popleft())
+        self._rows.take()

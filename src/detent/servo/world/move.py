@@ -13,7 +13,7 @@ from detent.kernels.loops import closed_acceleration
 from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector, copy_vector
 from detent.servo import places
-from detent.servo.constants import GIMBAL_SWEEPS, MOST_TURN
+from detent.servo.constants import GIMBAL_SWEEPS, GOD_TURN, MOST_TURN
 from detent.servo.contact.identity import keeps_memory, remember
 from detent.servo.faults import NO_FAULT
 from detent.servo.hand.follow import follow_device
@@ -112,7 +112,8 @@ def move(s: Servo) -> None:
     if sc.gimbal_dof.shape[0] > 0:
         slow_gimbals(sc, mo, step)
     if p["tool"][0] != PULLED:
-        follow_device(sc, mo, s.port.state, de, step)
+        held = p["tool"][0] == GOD_OBJECT and s.rows.constrained[0] != 0
+        follow_device(sc, mo, s.port.state, de, step, GOD_TURN if held else math.inf)
     if p["tool"][0] == GOD_OBJECT:
         hold_back(s)
     projected = p["closure_projected"][0] != 0 and mo.inertia.closed[0] > 0

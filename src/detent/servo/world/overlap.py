@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import mujoco
 import numpy as np
 
@@ -18,12 +20,22 @@ def limit_count(model: mujoco.MjModel) -> int:
     return 2 * (model.njnt + model.ntendon)
 
 
-def fill_slack(model: mujoco.MjModel, data: mujoco.MjData, sc: Scene, rows: Rows) -> list[str]:
-    """Into the rows, from the start; a note of each limit and each overlap."""
+def fill_slack(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    sc: Scene,
+    rows: Rows,
+    feel: Callable[[], None] = lambda: None,
+) -> list[str]:
+    """Into the rows, from the start; a note of each limit and each overlap.
+
+    *feel* appends contacts of shapes to those that MuJoCo has just found.
+    """
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     mujoco.mj_tendon(model, data)
     mujoco.mj_collision(model, data)
+    feel()
     notes = _limits(model, data, sc, rows) + _overlaps(model, data, rows)
     rows.slack_left[0] = bool(rows.limit_slack.any() or rows.geom_slack.any())
     return notes

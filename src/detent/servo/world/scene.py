@@ -11,10 +11,12 @@ import numpy as np
 from detent.kernels.keep import keep_alive
 from detent.servo.constants import FEW_PAIRS, RIGID_GAP, STICK_HINGE, STICK_SLIDE
 from detent.servo.structs import FREE_BODY, Scene
+from detent.servo.world.corners import corners_beside_rods
 from detent.servo.world.spans import load_places, tree_spans
 from detent.servo.world.spinning import spinning_bodies
 from detent.servo.world.start import ToolStart, spans
 from detent.servo.world.statics import static_bounds, static_neighbours
+from detent.shapes.filter import mute
 from detent.world.bridge import contact_views
 from detent.world.loops import active_equalities, joined_trees
 from detent.world.world import World
@@ -45,6 +47,7 @@ def choose_collision_search(model: mujoco.MjModel) -> None:
 def make_model(world: World, rigid: bool, rate: float) -> tuple[mujoco.MjModel, mujoco.MjData]:
     """The servo's own copy of a world, at its start."""
     model = copy.deepcopy(world.model)
+    mute(model, world.concave)
     if rigid:
         moving = model.body_treeid[model.geom_bodyid] >= 0
         model.geom_gap[moving] = np.maximum(model.geom_gap[moving], RIGID_GAP)
@@ -67,7 +70,7 @@ def make_scene(
         data=data._address,
         nv=model.nv,
         axes=np.eye(3),
-        features=_features(model, singular_nowhere),
+        features=_features(model, singular_nowhere, bool(world.concave)),
         **_bodies(model, data),
         **_forces(model, data),
         **_tendons(model, data),
@@ -79,7 +82,7 @@ def make_scene(
     return scene
 
 
-def _features(model: mujoco.MjModel, singular_nowhere: int) -> np.ndarray:
+def _features(model: mujoco.MjModel, singular_nowhere: int, feels: bool) -> np.ndarray:
     """What the scene has: the places of `Scene.features`."""
     gravity_on = bool(np.any(model.opt.gravity)) and not (
         model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
@@ -92,7 +95,11 @@ def _features(model: mujoco.MjModel, singular_nowhere: int) -> np.ndarray:
             int(resists(model)),
             singular_nowhere,
             int(has_passive(model)),
-            int(bool((model.geom_contype | model.geom_conaffinity).any()) or model.npair > 0),
+            int(
+                bool((model.geom_contype | model.geom_conaffinity).any())
+                or model.npair > 0
+                or feels
+            ),
             int(resists_beyond_joints(model)),
             int(dry_joints(model).any()),
             int(dry_tendons(model).any()),
@@ -124,6 +131,7 @@ def _bodies(model: mujoco.MjModel, data: mujoco.MjData) -> dict[str, Any]:
         tree_dofs=np.stack([model.tree_dofadr, model.tree_dofnum], axis=1).astype(np.int64),
         tree_awake=data.tree_awake,
         tree_span=spans,
+        tree_free=free_trees(model, spans),
         tree_load=load_places(spans),
         body_tree=model.body_treeid,
         body_mass=model.body_mass,
@@ -175,6 +183,7 @@ def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str
     count, contacts = contact_views(data)
     bounds, upright = static_bounds(model, data)
     seams = static_neighbours(model, data, bounds)
+    corner_start, corners = corners_beside_rods(model)
     return dict(
         ncon=count,
         contact=contacts,
@@ -184,6 +193,8 @@ def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str
         geom_xpos=data.geom_xpos,
         geom_xmat=data.geom_xmat,
         geom_properties=world.properties,
+        corner_start=corner_start,
+        corners=corners,
         seam_start=seams.start,
         seam_geom=seams.geom,
         seam_skip=seams.skip,
@@ -312,6 +323,12 @@ def gimbal_dofs(model: mujoco.MjModel) -> np.ndarray:
     hinges = model.jnt_type == _HINGE
     count = np.bincount(model.jnt_bodyid[hinges], minlength=model.nbody)
     return model.jnt_dofadr[hinges & (count[model.jnt_bodyid] >= 3)].astype(np.int64)
+
+
+def free_trees(model: mujoco.MjModel, spans: np.ndarray) -> np.ndarray:
+    """(ntree,) 1 where a free joint is all that a tree has, and its span is no more than that."""
+    root = model.jnt_type[model.dof_jntid[model.tree_dofadr]]
+    return ((root == _FREE) & (model.tree_dofnum == 6) & (spans[:, 1] == 6)).astype(np.int64)
 
 
 def last_dofs(model: mujoco.MjModel) -> np.ndarray:

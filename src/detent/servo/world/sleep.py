@@ -21,6 +21,8 @@ from __future__ import annotations
 from detent.kernels.constants import CONTACT_MEMORY
 from detent.kernels.contact import group_root, join_groups
 from detent.kernels.jit import kernel
+from detent.kernels.stages import call_stage
+from detent.servo import places
 from detent.servo.constants import SLEEP_SPEED
 from detent.servo.contact.identity import keeps_memory
 from detent.servo.parameters import RIGID
@@ -78,7 +80,7 @@ def keep_memories(sc: Scene, sl: Sleep, rows: Rows) -> None:
         k = sl.kept[0]
         if owner == NOBODY or k == sl.kept_tree.shape[0]:
             continue
-        sl.kept_tree[k] = owner
+        sl.kept_tree[k], sl.kept_patch[k] = owner, rows.old_patch[o]
         for side in range(2):
             sl.kept_geom[k, side] = rows.old_geom[o, side]
             for i in range(3):
@@ -97,7 +99,7 @@ def give_back(sl: Sleep, rows: Rows, k: int) -> None:
     r = rows.old_row[o - 1] + 1 if o > 0 else 0
     if o == rows.old_row.shape[0] or r == rows.memory.shape[0]:
         return
-    rows.old_row[o] = r
+    rows.old_row[o], rows.old_patch[o] = r, sl.kept_patch[k]
     for side in range(2):
         rows.old_geom[o, side] = sl.kept_geom[k, side]
         for i in range(3):
@@ -118,7 +120,7 @@ def return_memories(sl: Sleep, rows: Rows) -> None:
             give_back(sl, rows, k)
             continue
         if left < k:
-            sl.kept_tree[left] = sl.kept_tree[k]
+            sl.kept_tree[left], sl.kept_patch[left] = sl.kept_tree[k], sl.kept_patch[k]
             sl.kept_geom[left] = sl.kept_geom[k]
             sl.kept_local[left] = sl.kept_local[k]
             sl.kept_normal[left] = sl.kept_normal[k]
@@ -226,8 +228,10 @@ def wake_touched(s: Servo) -> bool:
 
 @kernel
 def collide(s: Servo) -> None:
-    """MuJoCo's contacts of all that is awake, what it wakes by touching it included."""
+    """Contacts of all that is awake, what it wakes by touching it included."""
     mj_collision(s.scene.model, s.scene.data)
+    call_stage(s.stages[places.FEEL], s)
     if s.sleep.sleepers[0] > 0:
         while wake_touched(s):
             mj_collision(s.scene.model, s.scene.data)
+            call_stage(s.stages[places.FEEL], s)

@@ -33,6 +33,7 @@ class Sleep(Struct):
     command: np.ndarray  # (1,) which buffer of parameters was read last
     kept: np.ndarray  # (1,) contacts of trees that sleep
     kept_tree: np.ndarray  # (cap,)
+    kept_patch: np.ndarray  # (cap,)
     kept_geom: np.ndarray  # (cap, 2) these as in `Rows.old_…`
     kept_local: np.ndarray  # (cap, 2, 3)
     kept_normal: np.ndarray  # (cap, 3)
@@ -53,7 +54,8 @@ def make_sleep(
         sleepers=np.zeros(1, whole), touched=np.zeros(ntree, whole), group=np.zeros(ntree, whole),
         ready=np.zeros(ntree, whole), length=model.dof_length, asleep=data.tree_asleep,
         gravity=model.opt.gravity.copy(), command=np.full(1, -1, whole), kept=np.zeros(1, whole),
-        kept_tree=np.zeros(cap, whole), kept_geom=np.zeros((cap, 2), whole),
+        kept_tree=np.zeros(cap, whole), kept_patch=np.zeros(cap, whole),
+        kept_geom=np.zeros((cap, 2), whole),
         kept_local=np.zeros((cap, 2, 3)), kept_normal=np.zeros((cap, 3)),
         kept_memory=np.zeros((cap, CONTACT_MEMORY)),
     )  # fmt: skip

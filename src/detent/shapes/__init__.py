@@ -1,0 +1,1 @@
+"""Concave shapes, felt as they are: docs/concave.md."""

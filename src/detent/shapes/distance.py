@@ -1,0 +1,135 @@
+r"""Signed distances from a solid: by its field, by its triangles, or by the law of a primitive.
+
+Near the surface of a mesh the field is trilinear between baked distances, with an error bound per
+block; elsewhere it is trilinear between distances that are eight cells apart, of which
+:math:`|\hat\phi - \phi| \le H \sqrt{\sum_k t_k (1 - t_k)}`, since a distance changes by no more
+than a point moves. Outside the grid it is the distance from the bounds, which is a lower bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from detent.kernels.jit import kernel
+from detent.kernels.vectors import Triple, cross, inner, plus
+from detent.shapes.constants import BAND, BLOCK
+from detent.shapes.primitives import primitive_distance
+from detent.shapes.structs import MESH, Solid
+from detent.shapes.triangles import (
+    CORNER,
+    EDGE,
+    FACE,
+    closest_on_triangle,
+    corner,
+    minus,
+    nearest_triangle,
+)
+
+
+@kernel
+def distance(so: Solid, x: float, y: float, z: float) -> tuple[float, float]:
+    """[m] of a point from a solid, negative inside, and by how much that may be wrong."""
+    if so.kind != MESH:
+        return primitive_distance(so.kind, so.half, x, y, z), 0.0
+    origin, index, share = so.origin, so.index, 1.0 / so.cell
+    u, v, w = (x - origin[0]) * share, (y - origin[1]) * share, (z - origin[2]) * share
+    inside = u >= 0.0 and v >= 0.0 and w >= 0.0
+    if not (inside and u < index.shape[0] and v < index.shape[1] and w < index.shape[2]):
+        return distance_outside(so.bounds, x, y, z), 0.0
+    i, j, k = int(u), int(v), int(w)
+    block = index[i, j, k]
+    if block < 0:
+        return coarse_distance(so, i, j, k, u - i, v - j, w - k)
+    u, v, w = BLOCK * (u - i), BLOCK * (v - j), BLOCK * (w - k)
+    i, j, k = min(int(u), BLOCK - 1), min(int(v), BLOCK - 1), min(int(w), BLOCK - 1)
+    u, v, w = u - i, v - j, w - k
+    f = so.blocks
+    near = (f[block, i, j, k] * (1.0 - w) + f[block, i, j, k + 1] * w) * (1.0 - v) + (
+        f[block, i, j + 1, k] * (1.0 - w) + f[block, i, j + 1, k + 1] * w
+    ) * v
+    far = (f[block, i + 1, j, k] * (1.0 - w) + f[block, i + 1, j, k + 1] * w) * (1.0 - v) + (
+        f[block, i + 1, j + 1, k] * (1.0 - w) + f[block, i + 1, j + 1, k + 1] * w
+    ) * v
+    return near * (1.0 - u) + far * u, 1.0 * so.error[block]
+
+
+@kernel
+def distance_outside(bounds: np.ndarray, x: float, y: float, z: float) -> float:
+    """[m] from the bounds of a solid."""
+    a = max(max(bounds[0] - x, x - bounds[3]), 0.0)
+    b = max(max(bounds[1] - y, y - bounds[4]), 0.0)
+    c = max(max(bounds[2] - z, z - bounds[5]), 0.0)
+    return math.sqrt(a * a + b * b + c * c)
+
+
+@kernel
+def coarse_distance(
+    so: Solid, i: int, j: int, k: int, u: float, v: float, w: float
+) -> tuple[float, float]:
+    """The same between coarse distances, farther than the band from the surface."""
+    f = so.coarse
+    near = (f[i, j, k] * (1.0 - w) + f[i, j, k + 1] * w) * (1.0 - v) + (
+        f[i, j + 1, k] * (1.0 - w) + f[i, j + 1, k + 1] * w
+    ) * v
+    far = (f[i + 1, j, k] * (1.0 - w) + f[i + 1, j, k + 1] * w) * (1.0 - v) + (
+        f[i + 1, j + 1, k] * (1.0 - w) + f[i + 1, j + 1, k + 1] * w
+    ) * v
+    d = near * (1.0 - u) + far * u
+    error = so.cell * math.sqrt(u * (1.0 - u) + v * (1.0 - v) + w * (1.0 - w))
+    least = BAND * so.cell
+    if d > 0.0:  # no nearer than the band, whatever interpolation says
+        return max(d, least), min(error, max(d - least, 0.0))
+    return min(d, -least), min(error, max(-least - d, 0.0))
+
+
+@kernel
+def gradient(so: Solid, x: float, y: float, z: float) -> Triple:
+    """Of the field, by central differences: continuous, as the field is."""
+    e = so.probe
+    share = 0.5 / e
+    gx = distance(so, x + e, y, z)[0] - distance(so, x - e, y, z)[0]
+    gy = distance(so, x, y + e, z)[0] - distance(so, x, y - e, z)[0]
+    gz = distance(so, x, y, z + e)[0] - distance(so, x, y, z - e)[0]
+    return gx * share, gy * share, gz * share
+
+
+@kernel
+def exact_distance(so: Solid, p: Triple, d: float, error: float, stack: np.ndarray) -> float:
+    """[m] from the triangles of a solid, of which the field says *d* within *error*."""
+    if so.kind != MESH:
+        return d
+    within = abs(d) + so.skin + 1.001 * error + 1e-9
+    away, t, part = nearest_triangle(p, within, so.triangles, so.boxes, so.box_links, stack)
+    if t < 0:  # nothing within the bound: what the field says is far too near
+        away, t, part = nearest_triangle(p, math.inf, so.triangles, so.boxes, so.box_links, stack)
+    if so.skin > 0.0:
+        return away - so.skin
+    if abs(d) > error:
+        return away if d > 0.0 else -away
+    return away if is_outside(so, p, t, part) else -away
+
+
+@kernel
+def face_normal(so: Solid, t: int) -> Triple:
+    """Of a triangle, of length one."""
+    a = corner(so.triangles, t, 0)
+    n = cross(minus(corner(so.triangles, t, 1), a), minus(corner(so.triangles, t, 2), a))
+    share = 1.0 / max(math.sqrt(inner(n, n)), 1e-300)
+    return n[0] * share, n[1] * share, n[2] * share
+
+
+@kernel
+def is_outside(so: Solid, p: Triple, t: int, part: int) -> bool:
+    """On which side of its nearest triangle a point is (Baerentzen and Aanaes 2005)."""
+    a, b, c = corner(so.triangles, t, 0), corner(so.triangles, t, 1), corner(so.triangles, t, 2)
+    q, _ = closest_on_triangle(p, a, b, c)
+    n = face_normal(so, t)
+    if part >= CORNER:
+        v = so.corners[t, part - CORNER]
+        n = (1.0 * so.vertex_normals[v, 0], 1.0 * so.vertex_normals[v, 1],
+             1.0 * so.vertex_normals[v, 2])  # fmt: skip
+    elif part != FACE and so.neighbours[t, part - EDGE] >= 0:
+        n = plus(n, 1.0, face_normal(so, so.neighbours[t, part - EDGE]))
+    return inner(minus(p, q), n) >= 0.0

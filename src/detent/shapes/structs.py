@@ -1,0 +1,99 @@
+"""Solids, pairs of them, and what their contacts are written into, as the tick sees them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detent.kernels.struct import Struct
+
+MESH = 7  # of `Solid.kind`: what is baked; others are MuJoCo's primitives
+PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX = 0, 2, 3, 4, 5, 6
+
+
+class Solid(Struct):
+    """A shape in its own frame: distances from it, and the samples that may touch others."""
+
+    kind: int
+    half: np.ndarray  # (3,) [m] MuJoCo's size of a primitive
+    probe: float  # [m] by which points are apart whose distances make a gradient
+    skin: float  # [m] half of the thickness of a sheet
+    bounds: np.ndarray  # (6,) [m]
+    origin: np.ndarray  # (3,) [m]
+    cell: float  # [m]
+    index: np.ndarray  # (nx, ny, nz) int32
+    coarse: NDArray[np.float32]
+    blocks: NDArray[np.float32]
+    error: NDArray[np.float32]
+    triangles: NDArray[np.float32]
+    corners: np.ndarray  # (m, 3) int32
+    neighbours: np.ndarray  # (m, 3) int32
+    vertex_normals: NDArray[np.float32]
+    boxes: NDArray[np.float32]
+    box_links: np.ndarray  # (n, 2) int32
+    points: NDArray[np.float32]  # (n, 4) samples, in the order of the tree
+    normals: NDArray[np.float32]  # (n, 3)
+    balls: np.ndarray  # (m, 5)
+    links: np.ndarray  # (m, 3) int32
+    roots: np.ndarray  # (patches + 1,) int32
+    centre: np.ndarray  # (3,) [m]
+    reach: float  # [m] of its samples about that; negative = it has none
+
+
+# Places of `Felt.counts`, of the last tick, and of `Felt.totals`, of all ticks.
+CANDIDATES, LOOKUPS, REFINEMENTS, LEFT_OUT, CONTACTS = range(5)
+
+
+class Felt(Struct):
+    """What all pairs share: MuJoCo's memory, and scratch."""
+
+    contact: np.ndarray  # MuJoCo's, as `Scene.contact`
+    ncon: np.ndarray
+    room: int  # contacts that fit
+    geom_xpos: np.ndarray
+    geom_xmat: np.ndarray
+    margin: float  # [m] how near is reported, in rigid mode
+    budget: np.ndarray  # (1,) samples that a pair may look up in one tick
+    counts: np.ndarray  # (5,) see above
+    totals: np.ndarray  # (5,) ticks in which something was left out, and most of each
+    stack: np.ndarray  # (STACK,) of searches through triangles
+    weight: np.ndarray  # (2, PATCHES) Σ of depths
+    middle: np.ndarray  # (2, PATCHES, 3) Σ of depths times places, in the frame of the samples
+    slope: (
+        np.ndarray
+    )  # (2, PATCHES, 3) Σ of depths times gradients of every fourth, in the frame of the other
+    tops: np.ndarray  # (2, PATCHES) how many of the following there are
+    top: np.ndarray  # (2, PATCHES, TOP + 1) the deepest samples of a patch
+    top_value: np.ndarray  # (2, PATCHES, TOP + 1) [m] their distances, ascending
+    order: np.ndarray  # (PATCHES,) patches, the deepest first
+    key: np.ndarray  # (2 PATCHES,) [m] what they are sorted by
+    row: np.ndarray  # (2 PATCHES,) patches that touch
+    row_contact: np.ndarray  # (2 PATCHES, 7) distance, normal and point of each, in the world
+
+
+class Pair(Struct):
+    """Two solids that may touch, where they were, and how far they have moved since."""
+
+    felt: Felt
+    one: Solid
+    two: Solid
+    geom: np.ndarray  # (2,)
+    friction: np.ndarray  # (5,) as MuJoCo combines it
+    dim: int
+    pose: np.ndarray  # (2, 12) rotation and place of each in the frame of the other
+    before: np.ndarray  # (2, 12) the same when they were last near
+    moved: np.ndarray  # (2, 2) [m, rad] how far the centre of each has gone, how far it has turned
+    memo_one: np.ndarray  # (nodes,) [m] distance that a node had, and what had moved by then
+    memo_two: np.ndarray
+    last_one: np.ndarray  # (PATCHES,) the deepest sample of each patch, -1 = none
+    last_two: np.ndarray
+
+
+class Shapes(Struct):
+    """All pairs with a shape that is felt as it is."""
+
+    felt: Felt
+    pairs: np.ndarray  # (n,) addresses of `Pair`s
+    geom: np.ndarray  # (n, 2)
+    centre: np.ndarray  # (n, 2, 3) [m] middles of balls about the two, in their frames
+    reach: np.ndarray  # (n, 2) [m] their radii; of a plane infinite
