@@ -55,7 +55,7 @@ def stick_slip() -> list[Run]:
     """A peg in a hole that it barely fits, with friction."""
     world = detent.World.builtin("long-hole")
     rub = detent.Contact(4_000, 30, friction=detent.Friction(static=0.5, kinetic=0.4))
-    hand = Sinusoid(force=(0.0, 0.4), bias_force=(1.0, 0.4), frequency=0.5)
+    hand = Sinusoid(force=(0.0, 0.25), bias_force=(1.0, 0.33), frequency=0.6)
     return [seen("stick and slip", detent.Session(world, rub), hand, 4.0)]
 
 

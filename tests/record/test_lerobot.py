@@ -89,6 +89,8 @@ def test_what_cannot_be_a_data_set_is_refused(traces: list[Trace], tmp_path: Pat
         write_lerobot([], tmp_path / "x")
     with pytest.raises(ParameterError, match="from 1 to 1000"):
         write_lerobot(traces, tmp_path / "x", fps=2_000)
+    with pytest.raises(ParameterError, match="some words"):
+        write_lerobot(traces, tmp_path / "x", task=" ")
     short = Trace(traces[0].rows[:10], traces[0].meta)
     with pytest.raises(TraceError, match="no whole frame"):
         write_lerobot([short], tmp_path / "x")

@@ -179,8 +179,9 @@ def export_episodes(
 
     folder = output or traces[0].with_name(f"{traces[0].stem}-lerobot")
     loaded = [Trace.load(trace) for trace in traces]
+    words, rate = TASK if task is None else task, FPS if fps is None else fps
     try:
-        return write_lerobot(loaded, folder, fps=fps or FPS, task=task or TASK)
+        return write_lerobot(loaded, folder, fps=rate, task=words)
     except OSError as error:
         raise TraceError(f"{folder} cannot be written: {error.strerror}") from error
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from detent.checks import positive
 from detent.errors import ParameterError, TraceError
 from detent.record.trace import Trace
 from detent.record.units import PLACE, TURN, TWIST, WRENCH
@@ -64,7 +63,8 @@ def write_lerobot(
     rate = rates.pop()
     if not (isinstance(fps, int) and 0 < fps <= rate):
         raise ParameterError("fps", fps, f"a whole number from 1 to {rate:g}, the servo's rate")
-    positive("length of the task", len(task))
+    if not task.strip():
+        raise ParameterError("task", task, "some words")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise TraceError(f"{folder} exists already: a data set needs a folder of its own")
     episodes = [frames_of(trace, fps) for trace in traces]

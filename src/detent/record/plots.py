@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +50,7 @@ def figure(rows: int, columns: int, size: tuple[float, float], title: str) -> tu
 
     fig = Figure(size, layout="constrained", dpi=120)
     FigureCanvasAgg(fig)
+    fig._repr_png_ = partial(_as_png, fig)
     axes = fig.subplots(rows, columns, squeeze=False)
     fig.suptitle(title, fontsize=11)
     for ax in axes.flat:
@@ -56,6 +59,13 @@ def figure(rows: int, columns: int, size: tuple[float, float], title: str) -> tu
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
     return fig, axes
+
+
+def _as_png(fig: Any) -> bytes:
+    """What a notebook shows of a figure."""
+    written = BytesIO()
+    fig.savefig(written, format="png")
+    return written.getvalue()
 
 
 def state(ax: Any, words: str) -> None:
