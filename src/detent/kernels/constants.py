@@ -26,6 +26,10 @@ ON_THE_CONE = 1e-11  # how near, relative to the normal impulse
 SINGULAR_CONTACT = 1e-10  # mobility along the normal with the tangents held, relative to free
 SOFTENING = 1e-8  # the slip that a contact below that may keep, relative to its mobility
 
+# [-] of the largest: a contact moves less than that way by round-off alone. Two links of one chain
+# leave 2e-12 of each other's motion, and a slip that is divided by that is not finite.
+NO_MOTION = 1e-9
+
 #: How often a step visits every contact at most; a warm one needs one to three.
 STEP_SWEEPS = 12
 SHARING = 12  # conjugate gradients: as many as a pile of two bodies could need

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from detent.kernels.constants import ROUND_OFF, SINGULAR_CONTACT, SOFTENING
+from detent.kernels.constants import NO_MOTION, SINGULAR_CONTACT, SOFTENING
 from detent.kernels.impact_restitution import RestitutionWork, restitution_work
 from detent.kernels.inertia import Inertia, whiten_rows
 from detent.kernels.jit import kernel
@@ -114,7 +114,7 @@ def contact_mobilities(m: int, nv: int, work: FrictionWork) -> None:
             W[i, 3] += a * a
             W[i, 4] += b * b
         largest = max(largest, W[i, 0], W[i, 3], W[i, 4])
-    negligible = ROUND_OFF * ROUND_OFF * largest
+    negligible = NO_MOTION * NO_MOTION * largest
     for i in range(m):
         if W[i, 0] <= negligible:
             W[i, 0] = 0.0  # not a contact

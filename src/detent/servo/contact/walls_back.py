@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from detent.kernels.constants import CUT_SHORT, KNOWN, MEMORY_STRUCK, MEMORY_ZERO
+from detent.kernels.constants import KNOWN, MEMORY_STRUCK, MEMORY_ZERO
 from detent.kernels.jit import kernel
 from detent.kernels.spans import spans_dot
 from detent.servo.constants import GIVEN_BACK, TOUCH, WALL_BACK
@@ -61,8 +61,6 @@ def bring_back(rows: Rows, root: int, speed: float, step: float) -> float:
                 pace = min(speed, max(2.0 * speed - rows.velocity[r], 0.0))
                 memory[MEMORY_ZERO] = min(memory[MEMORY_ZERO] + pace * step, 0.0)
             farthest = max(farthest, -memory[MEMORY_ZERO])
-        elif rows.geom[r, 0] >= 0 and memory[MEMORY_STRUCK] == CUT_SHORT:  # it will be there
-            farthest = max(farthest, -rows.separation[r])
         r = rows.next_row[r]
     return farthest
 

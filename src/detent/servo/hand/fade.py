@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from detent.kernels.constants import CUT_SHORT, MEMORY_STRUCK
+from detent.kernels.constants import CUT_SHORT, MEMORY_STRUCK, MEMORY_ZERO
 from detent.kernels.contact import group_root
 from detent.kernels.jit import kernel
 from detent.servo.contact.identity import NO_ROW, keeps_memory
@@ -47,6 +47,20 @@ def fastest_approach(s: Servo) -> float:
 
 
 @kernel
+def walls_away(s: Servo) -> bool:
+    """Whether a wall of the tool's group is not at its surface, or will not be."""
+    rows = s.rows
+    r = rows.group_row[group_root(rows.parent, s.scene.tool_tree)]
+    while r != NO_ROW:
+        memory = rows.memory[r]
+        moved = memory[MEMORY_ZERO] < 0.0 or memory[MEMORY_STRUCK] == CUT_SHORT
+        if rows.geom[r, 0] >= 0 and moved:
+            return True
+        r = rows.next_row[r]
+    return rows.spreading[0] != 0
+
+
+@kernel
 def struck_deep(s: Servo) -> bool:
     """Whether contacts of the tool's group came deep inside within this tick: they stay there."""
     rows, p, found = s.rows, s.parameters, False
@@ -83,7 +97,7 @@ def fade_in(s: Servo) -> None:
     if fade >= 1.0:
         if struck_deep(s):
             rows.yields[0] = 1
-        elif rows.yields[0] != 0 and rows.yielded[0] == 0.0 and rows.spreading[0] == 0:
+        elif rows.yields[0] != 0 and rows.yielded[0] == 0.0 and not walls_away(s):
             rows.yields[0] = 0  # and contacts need no longer be recognised for that
         return
     scale_group(s.scene, s.motion, rows, fade, 0)
