@@ -80,7 +80,6 @@ BARS: dict[str, tuple[str, float]] = {
     "local_over_whole": ("≤", 0.6),
     "merge_over_tick": ("≤", 1.0),
     "local_among_arms_over_alone": ("≤", 1.25),
-    "passivity_over_tick": ("≤", 0.05),
     "page_updates_hz": ("≥", 30.0),
     # the start
     "run_over_mj_step": ("≤", 1.0),
