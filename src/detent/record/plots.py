@@ -48,7 +48,7 @@ def figure(rows: int, columns: int, size: tuple[float, float], title: str) -> tu
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    fig = Figure(size, layout="constrained", dpi=120)
+    fig: Any = Figure(size, layout="constrained", dpi=120)
     FigureCanvasAgg(fig)
     fig._repr_png_ = partial(_as_png, fig)
     axes = fig.subplots(rows, columns, squeeze=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import mujoco
 import numpy as np
 
 from detent.coupling import Coupling, FourChannel
@@ -20,6 +21,10 @@ from detent.servo.table import TABLES, Stage, always
 from detent.servo.watching import OFF, Passivity
 from detent.setup.mechanism import blank_servo
 from detent.setup.world import WorldSubject
+from detent.shapes.filter import Meeting
+from detent.shapes.shapes import make_pair
+from detent.shapes.solids import primitive_solid
+from detent.shapes.structs import Felt, Pair
 from detent.world.baumgarte import Baumgarte
 from detent.world.contact import Contact
 from detent.world.world import World
@@ -53,6 +58,12 @@ def example_adapters() -> list[Adapter]:
     return [Inertial().adapter(placed), AdmittanceDisplay().adapter(placed)]
 
 
+def example_pair(felt: Felt) -> Pair:
+    """Two balls, as if one of them were felt as it is."""
+    ball, _ = primitive_solid(int(mujoco.mjtGeom.mjGEOM_SPHERE), np.full(3, 0.1), 0.1)
+    return make_pair(felt, Meeting(0, 1, np.zeros(5), 1), ball, ball)
+
+
 def all_stages() -> Iterator[Fitted]:
     """Every stage there is, with a struct of the type that it is compiled for."""
     adapters = example_adapters()
@@ -62,7 +73,8 @@ def all_stages() -> Iterator[Fitted]:
         yield Fitted(Stage(places.WRITE, adapter.write, kind, always), adapter.struct)
     mechanism = blank_servo(adapters[1])
     world = WorldSubject(World.builtin("corner"), None).allocate(Defaults(), None, 1000.0, 1, None)
-    parts = (world.servo, mechanism, mechanism.mechanics)
+    pair = example_pair(world.servo.shapes.felt)
+    parts = (world.servo, mechanism, mechanism.mechanics, pair)
     structs = {type(part): part for part in parts}
     for table in TABLES.values():
         for stage in table:

@@ -59,9 +59,7 @@ class Felt(Struct):
     stack: np.ndarray  # (STACK,) of searches through triangles
     weight: np.ndarray  # (2, PATCHES) Σ of depths
     middle: np.ndarray  # (2, PATCHES, 3) Σ of depths times places, in the frame of the samples
-    slope: (
-        np.ndarray
-    )  # (2, PATCHES, 3) Σ of depths times gradients of every fourth, in the frame of the other
+    slope: np.ndarray  # (2, PATCHES, 3) Σ of depths times gradients, in the frame of the other
     tops: np.ndarray  # (2, PATCHES) how many of the following there are
     top: np.ndarray  # (2, PATCHES, TOP + 1) the deepest samples of a patch
     top_value: np.ndarray  # (2, PATCHES, TOP + 1) [m] their distances, ascending
