@@ -229,7 +229,7 @@ def test_rows_that_are_not_drained_in_time_are_counted() -> None:
     ready = start(corner(coupling=FourChannel()), HAND, ring=128)
     live = Live(ready.servo, ready, 1000.0, False, None, 0.0)
     ready.servo.written[0] = 100
-    live._take_rows()
+    live._rows.take()
     assert live.status().lost == 100 - 64
     assert len(live.recent()) == 64
 

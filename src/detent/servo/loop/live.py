@@ -36,7 +36,7 @@ FIXED = (
     *("local_moving", "local_inertia", "local_literal"),
     *("singular", "friction", "friction_scene", "friction_impacts", "wall", "wall_blocks"),
 )
-UNBOUNDED = ("slew", "cap", "limit", "local_slew", "passive_bound")
+UNBOUNDED = ("slew", "cap", "limit", "local_slew", "passive_bound", "bearable")
 SIGNED = ("hand_bias", "hand_amplitude", "hand_omega", "hand_phase", "friction_damping")
 
 
