@@ -454,7 +454,7 @@ def test_impulses_never_raise_the_energy(e: float, method: str, rows: str) -> No
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for 128 contacts, whatever the scene holds."""
-    monkeypatch.setattr(setup_world, "row_capacity", lambda model: 128)
+    monkeypatch.setattr(setup_world, "row_capacity", lambda model, felt: 128)
 
 
 @pytest.mark.usefixtures("few_rows")

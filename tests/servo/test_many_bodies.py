@@ -207,7 +207,7 @@ def test_a_collision_that_does_not_fit_is_cut_and_noted(
 
 def test_what_does_not_fit_is_counted_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tool's group is kept, then the deepest."""
-    monkeypatch.setattr(setup_world, "row_capacity", lambda model: 12)
+    monkeypatch.setattr(setup_world, "row_capacity", lambda model, felt: 12)
     ready = start(loose(boxes(8)))
     rows = advance(ready, 10)
     assert (rows["dropped"] == 4 * 9 - 12).all()
@@ -220,7 +220,7 @@ def test_what_does_not_fit_is_counted_and_noted(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_deepest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup_world, "row_capacity", lambda model: 8)
+    monkeypatch.setattr(setup_world, "row_capacity", lambda model, felt: 8)
     floor = '<geom type="plane" size="2 2 .1"/>'
     bodies = "".join(box(f"b{i}", f"{0.1 * i} 0 {0.0199 - 1e-5 * (i % 4)}") for i in range(6))
     ready = start(loose(World.from_string(scene(floor + bodies), tool="b0")))

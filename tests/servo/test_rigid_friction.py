@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from detent import Contact, Friction, Session, UnilateralCoupler, World
+from detent import Contact, Friction, Session, World
 from detent.devices import IDEAL
 from detent.errors import ParameterError
 from detent.experiments.incline import GRAVITY, SIDE, slope_world
@@ -224,8 +224,3 @@ def test_laws_with_bonds_are_refused(law: str) -> None:
 def test_collisions_without_friction_are_refused() -> None:
     with pytest.raises(ParameterError, match="friction impacts = False"):
         Contact(mode="rigid", friction=Friction(impacts=False))
-
-
-def test_a_god_object_does_not_rub() -> None:
-    with pytest.raises(ParameterError, match="none with UnilateralCoupler"):
-        Session(World.builtin("corner"), Contact(friction=Friction()), UnilateralCoupler())

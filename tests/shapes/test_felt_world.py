@@ -59,8 +59,10 @@ def test_mujoco_does_not_collide_it_too() -> None:
 
 
 def test_what_is_beyond_the_band_is_pushed_out() -> None:
-    ready = start(loose(slot("sphere", height=-0.009), Contact(stiffness=2000.0, damping=5.0)))
+    """A ball of 6 mm whose middle is 3 mm below the floor of 20 mm: all of it is felt, upwards."""
+    ready = start(loose(slot("sphere", height=-0.003), Contact(stiffness=2000.0, damping=5.0)))
     ready.servo.rows.geom_slack[:] = 0.0
     rows = advance(ready, 3)
-    assert rows["depth"][-1] > 0.01
-    assert np.linalg.norm(rows["environment_wrench"][-1, :3]) > 10.0
+    assert rows["depth"][0] > 0.005  # 9 mm; tests bake coarsely
+    x, y, z = rows["environment_wrench"][-1, :3]
+    assert z > 10.0 and abs(x) + abs(y) < 0.01 * z

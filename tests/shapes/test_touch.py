@@ -111,7 +111,7 @@ def test_what_is_near_but_free_costs_little() -> None:
         assert len(touching.at(np.array([x, 0.0, 0.012]), EYE)) == 0
         looked.append(touching.felt.counts[LOOKUPS])
     touching.at(np.array([0.0, 0.0, 0.012]), EYE, fresh=True)
-    assert np.mean(looked[1:]) < 0.2 * touching.felt.counts[LOOKUPS]
+    assert np.mean(looked[1:]) < 0.4 * touching.felt.counts[LOOKUPS]
 
 
 @kernel

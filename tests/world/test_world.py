@@ -287,7 +287,7 @@ BAD_SCENES: dict[str, tuple[Callable[[], Any], type[DetentError], str]] = {
     "unknown built-in": (
         lambda: World.builtin("cornr"),
         UnknownNameError,
-        "'cornr'; known: arm-7, corner",
+        "'cornr'; known: arm-7, bolt-and-nut, corner",
     ),
     "nothing moves": (
         lambda: World.from_string(scene('<geom size=".1"/>')),

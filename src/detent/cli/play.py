@@ -185,11 +185,15 @@ def refuse_unknown(name: str) -> None:
         raise UnknownNameError("world or mechanism", name, known)
 
 
-def local_model(constraints: str | None, engine_rate: float | None) -> tuple[LocalModel, Pace]:
-    """The local model, and when its engine looks."""
+def local_model(
+    local: bool, constraints: str | None, engine_rate: float | None
+) -> tuple[LocalModel | None, Pace | None]:
+    """The local model, if there is one, and when its engine looks."""
     from detent.checks import positive
     from detent.local import LocalModel, Pace
 
+    if not local:
+        return None, None
     rate = positive("engine rate", 60.0 if engine_rate is None else engine_rate)
     return LocalModel(constraints=constraints or "inertial"), Pace(1.0 / rate)
 
@@ -245,8 +249,7 @@ def play(
 
     contact = chosen_contact(stiffness, damping, restitution, material, mode, friction, law, wall)
     refuse_unfit(context, world, local)
-    near, pace = local_model(constraints, engine_rate) if local else (None, None)
-    kept = parse_passivity(passivity)
+    near, pace, kept = *local_model(local, constraints, engine_rate), parse_passivity(passivity)
     session = mechanism_session(world, device, kept)
     if session is None:
         refuse_unknown(world)
@@ -255,10 +258,10 @@ def play(
             trusted=trusted, free=free, decompose=decompose, ignore_overlaps=ignore_overlaps,
             release=release or (), concave=concave,
         )  # fmt: skip
-        tie = choose_coupling(coupling, device)
-        held_by = None if device == "display" else chosen_device(device)
         session = Session(
-            opened, contact, tie, held_by, local=near, engine=engine, pace=pace, passivity=kept
-        )
+            opened, contact, choose_coupling(coupling, device),
+            None if device == "display" else chosen_device(device), local=near, engine=engine,
+            pace=pace, passivity=kept,
+        )  # fmt: skip
         compile_first()
     start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=unused(record))

@@ -22,7 +22,7 @@ def meet_rod(sc: Scene, rows: Rows, c: int, r: int) -> None:
     .. math:: n = \pm d / |d|, \qquad s = |d| - r
 
     with the way d from the axis to the nearest point of the polyhedron. Where that is beyond the
-    cylinder's ends, or inside of its axis, the contact stays as MuJoCo has it. Several contacts of
+    cylinder's ends, or nearer to one of them than to the side, or inside of its axis, the contact stays as MuJoCo has it. Several contacts of
     a pair differ in depth as they do there.
     """
     for side in range(2):
@@ -40,7 +40,8 @@ def meet_rod(sc: Scene, rows: Rows, c: int, r: int) -> None:
         found, p = nearest_to_axis(sc.corners, first, end, turn, from_axis, axis, n)
         way = across(p, axis)
         size = math.sqrt(inner(way, way))
-        inside = abs(height) < long and abs(inner(p, axis)) < long
+        left = long - abs(inner(p, axis))  # to the nearer end, by which it could leave as well
+        inside = abs(height) < long and left > max(0.0, sc.geom_size[rod, 0] - size)
         if not found or not inside or inner(way, n) <= 0.0:
             continue
         n = (way[0] / size, way[1] / size, way[2] / size)
