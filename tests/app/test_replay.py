@@ -54,9 +54,9 @@ def test_it_plays_to_its_end_and_can_be_scrubbed(page: Page, file: Path) -> None
     wait_for("the end", lambda: page.text("time") == f"{trace['time'][-1]:.3f} s")
     for run in ("/world/1", "/run1/world/1"):
         assert page.node(run) is not None
-    page.type_number("Time [s]", 0.3)
-    wait_for("the moment", lambda: page.text("time") == "0.300 s")
-    row = trace.rows[np.searchsorted(trace["time"], 0.3, "right") - 1]
+    page.type_number("Time [s]", 0.4)
+    wait_for("the moment", lambda: page.text("time") == "0.400 s")
+    row = trace.rows[np.searchsorted(trace["time"], 0.4, "right") - 1]
     assert page.text("depth") == f"{1e3 * row['depth']:.3f} mm"
     assert float(page.text("depth-1").split()[0]) > 2.0 * page.number("depth")  # penalty
 

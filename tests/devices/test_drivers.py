@@ -122,7 +122,6 @@ def faults(name: str) -> list[Any]:
         ("2diy", lambda f: setattr(f, "jump", 0.3), "jumped"),
         ("moteus", lambda f: setattr(f, "jump", 0.5), "jumped"),
         ("wheel", lambda f: setattr(f, "jump", 0.8), "jumped"),
-        ("wheel", lambda f: setattr(f, "silent", True), "silent|lost"),
         ("inverse3", lambda f: setattr(f, "jump", 0.005), "jumped"),
         ("inverse3", lambda f: setattr(f, "jump", 0.05), "jumped"),
         ("inverse3", lambda f: setattr(f, "silent", True), "silent|lost"),
