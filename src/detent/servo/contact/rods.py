@@ -22,8 +22,8 @@ def meet_rod(sc: Scene, rows: Rows, c: int, r: int) -> None:
     .. math:: n = \pm d / |d|, \qquad s = |d| - r
 
     with the way d from the axis to the nearest point of the polyhedron. Where that is beyond the
-    cylinder's ends, or nearer to one of them than to the side, or inside of its axis, the contact stays as MuJoCo has it. Several contacts of
-    a pair differ in depth as they do there.
+    cylinder's ends, or nearer to one of them than to the side, or inside of its axis, the contact
+    stays as MuJoCo has it. Several contacts of a pair differ in depth as they do there.
     """
     for side in range(2):
         rod, other = rows.geom[r, side], rows.geom[r, 1 - side]
