@@ -3,7 +3,8 @@
 The force path has one order: plausible, filter, thermal and peak cap, ramp-in, slew, what a hand
 bears, latched zero.
 The target is capped before the wrench goes towards it: caps are convex, so a step between two
-wrenches within them stays within them, and slew and cap hold together.
+wrenches within them stays within them, and slew and cap hold together. What a hand bears comes
+after the slew, since the tick after an impulse must not be as hard as that.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from detent.kernels.constants import ROUND_OFF
+from detent.kernels.contact import group_root
 from detent.kernels.jit import kernel
 from detent.kernels.limits import all_finite, length, slew_scale, uniform_scale
 from detent.kernels.vectors import copy_vector
@@ -21,7 +23,8 @@ from detent.servo.constants import FOLD_BACK, GIVE, IMPLAUSIBLE, MOST_BLOWS
 from detent.servo.faults import NO_FAULT, WORLD_NOT_FINITE, WRENCH_NOT_FINITE, WRENCH_TOO_LARGE
 from detent.servo.guarded import Guarded
 from detent.servo.mechanism_structs import MechanismServo
-from detent.servo.structs import ALTERED, FAULT, LATCHED, Clock, Device, Servo
+from detent.servo.parameters import RIGID
+from detent.servo.structs import ALTERED, COLLIDING, FAULT, LATCHED, Clock, Device, Servo
 from detent.servo.watch import watch
 
 
@@ -177,7 +180,7 @@ def force_path(de: Device, wrench: np.ndarray, ck: Clock, p: np.ndarray) -> None
     if ck.counts[FAULT] == NO_FAULT and gd.off[0] == 0:
         filter_raw(de, blend)
         altered = limit_wrench(de, wrench, p) or blend < 1.0
-        if p["bearable"][0] < math.inf:
+        if p["bearable"][0] < math.inf and p["contact_mode"][0] != RIGID:
             altered = spare_hand(gd, wrench, p["bearable"][0]) or altered
         if not all_finite(wrench):
             ck.counts[FAULT] = WRENCH_NOT_FINITE
@@ -200,11 +203,20 @@ def guard_device(s: Any) -> None:
 
 
 @kernel
+def tool_is_struck(s: Servo) -> bool:
+    """Whether the tool's own group has impulses in this tick, not something elsewhere."""
+    rows = s.rows
+    if rows.struck[0] == 0:
+        return False
+    return bool(rows.group_state[group_root(rows.parent, s.scene.tool_tree)] == COLLIDING)
+
+
+@kernel
 def guard(s: Servo) -> None:
     """Stage: a sound world, a sound device, and the force path."""
     stop_if_unsound(s.clock, s.motion.torque, s.motion.velocity)
     blows = s.device.guard.blows
-    blows[0] = blows[0] + 1 if s.rows.struck[0] > 0 else 0
+    blows[0] = blows[0] + 1 if tool_is_struck(s) else 0
     guard_device(s)
 
 

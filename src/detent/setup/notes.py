@@ -18,6 +18,7 @@ from detent.servo.parameters import OBSERVED
 from detent.servo.structs import Servo
 from detent.setup.bounds import unbounded_from
 from detent.setup.sinking import sunk
+from detent.shapes.structs import LEFT_OUT
 from detent.world.names import geom_name, joint_name
 
 
@@ -32,6 +33,7 @@ def run_notes(
         *spared_hand(servo),
         *kept_passive(servo),
         *lost_contacts(servo),
+        *left_out_patches(servo),
         *bounded_contacts(servo, model, rate),
         *sunk(servo, model, rate),
         *loosened_bonds(servo, rate),
@@ -81,6 +83,14 @@ def lost_contacts(servo: Servo) -> list[str]:
         f"{len(servo.rows.separation)}, and for {len(servo.work.W)} in one collision; those of the "
         "tool's group are kept, then the deepest"
     ]
+
+
+def left_out_patches(servo: Servo) -> list[str]:
+    """In how many ticks shapes that are felt as they are had more to look at than there is time."""
+    ticks = int(servo.shapes.felt.totals[LEFT_OUT])
+    if ticks == 0:
+        return []
+    return [f"parts of concave shapes were not looked at in {ticks} ticks: the deepest were kept"]
 
 
 def bounded_contacts(servo: Servo, model: mujoco.MjModel, rate: float) -> list[str]:

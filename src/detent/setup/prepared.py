@@ -83,6 +83,7 @@ class Prepared:
             fill_coupling(out, settings.coupling, self.start, self.servo.device, notes)
         instance("force_path", settings.force_path, ForcePath, "a ForcePath")
         settings.force_path.fill(out, self.device.safety)
+        out["fade"] = parameters["fade"]  # a session begins once
         check_change(now.passivity, settings.passivity)
         fill_passivity(out, settings.passivity, self.servo.device.observed)
         if isinstance(settings.hand, Guided | Playback) and settings.hand is not now.hand:

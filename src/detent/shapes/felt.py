@@ -48,6 +48,7 @@ class FeltWorld:
 
     def feel(self) -> None:
         """Append all contacts to MuJoCo's, outside of a tick."""
+        self.shapes.felt.counts[:] = 0
         for pair in self.pairs:
             run_stage(stage_address(touch_pair, pair), pair)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import zlib
@@ -49,7 +50,7 @@ def kept_surface(
     place = folder() / f"{content_key(vertices, faces, thickness)}{SUFFIX}"
     try:
         return load(place)
-    except (KeptShapeError, FileNotFoundError):
+    except (KeptShapeError, OSError):
         pass
     surface = bake(vertices, faces, name, thickness, progress=progress)
     try:
@@ -95,12 +96,15 @@ def load(place: Path) -> Surface:
     header, start = _header(place)
     if header.get("format") != FORMAT:
         raise KeptShapeError(place, f"has the format {header.get('format')!r}, not {FORMAT}")
+    if not {"bytes", "sum", "plain", "arrays"} <= header.keys():
+        raise KeptShapeError(place, "has a header that says too little")
     if place.stat().st_size != start + header["bytes"]:
         raise KeptShapeError(place, "is cut short or too long")
     whole: np.ndarray = np.asarray(np.memmap(place, np.uint8, "c", start))
     if zlib.crc32(whole.data) != header["sum"]:
         raise KeptShapeError(place, "is damaged")
-    os.utime(place)
+    with contextlib.suppress(OSError):  # of somebody else: it is read all the same
+        os.utime(place)
     flat: dict[str, Any] = dict(header["plain"])
     for name, kind, shape, first in header["arrays"]:
         dtype = np.dtype(kind)

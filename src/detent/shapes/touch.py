@@ -190,6 +190,15 @@ def sort_patches(
 
 
 @kernel
+def is_top(felt: Felt, side: int, patch: int, sample: int) -> bool:
+    """Whether a sample is among the deepest of its patch already."""
+    for k in range(felt.tops[side, patch]):
+        if felt.top[side, patch, k] == sample:
+            return True
+    return False
+
+
+@kernel
 def scan(
     felt: Felt,
     side: int,
@@ -212,7 +221,7 @@ def scan(
             left = scan_patch(felt, side, patch, own, other, pose, moved, memo, left)
         else:
             felt.counts[LEFT_OUT] += 1
-        if left <= 0 and last[patch] >= 0:
+        if left <= 0 and last[patch] >= 0 and not is_top(felt, side, patch, last[patch]):
             look_up(felt, side, patch, own, other, pose, last[patch])
     for patch in range(own.roots.shape[0] - 1):
         last[patch] = felt.top[side, patch, 0] if felt.tops[side, patch] > 0 else -1

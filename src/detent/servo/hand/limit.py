@@ -10,10 +10,9 @@ from detent.kernels.contact import group_root
 from detent.kernels.inertia import kinetic_energy
 from detent.kernels.jit import kernel
 from detent.kernels.limits import length
-from detent.kernels.vectors import copy_vector
 from detent.servo.contact.groups import row_group
 from detent.servo.contact.plastic import give_way
-from detent.servo.hand.reach import map_to_hand
+from detent.servo.hand.reach import map_to_hand, tell_device
 from detent.servo.parameters import RIGID, SPREAD
 from detent.servo.structs import COLLIDING, GRAVITY, Device, Motion, Rows, Scene, Servo
 from detent.servo.world.weight import weight_torque
@@ -122,7 +121,7 @@ def limit(s: Servo) -> None:
     if share == 1.0:
         return
     cut(s, share, impulses_only)
-    copy_vector(de.environment, de.felt)
+    tell_device(s)
 
 
 @kernel
@@ -179,4 +178,4 @@ def limit_plastic(s: Servo) -> None:
         give_way(sc, rows, p, p["contact_mode"][0] != RIGID)
     if sc.features[GRAVITY] != 0 and is_beyond(de.environment, most, p["ball"][0]):
         lighten(sc, mo, de, most, p["ball"][0])
-    copy_vector(de.environment, de.felt)
+    tell_device(s)

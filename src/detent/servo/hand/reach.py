@@ -154,12 +154,18 @@ def match_impulse(sc: Scene, mo: Motion, de: Device) -> None:
 
 
 @kernel
+def tell_device(s: Servo) -> None:
+    """de.felt ← F_env, its impulse matched to the device where that is asked for."""
+    copy_vector(s.device.environment, s.device.felt)
+    if s.device.matched[0] != 0 and s.rows.struck[0] > 0 and s.parameters["material"][0] == 0:
+        match_impulse(s.scene, s.motion, s.device)
+
+
+@kernel
 def reach(s: Servo) -> None:
     """Stage: the environment's wrench at the hand."""
     external_torques(s.scene, s.motion)
     if s.scene.features[JOINT_DAMPING] != 0:
         ease_damping(s.scene, s.motion, s.parameters["step"][0])
     map_to_hand(s.scene, s.motion, s.device, s.motion.external, s.device.environment)
-    copy_vector(s.device.environment, s.device.felt)
-    if s.device.matched[0] != 0 and s.rows.struck[0] > 0 and s.parameters["material"][0] == 0:
-        match_impulse(s.scene, s.motion, s.device)
+    tell_device(s)
