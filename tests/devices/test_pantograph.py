@@ -224,6 +224,15 @@ def energy(linkage: Any) -> float:
     return float(0.5 * linkage.rate @ M @ linkage.rate)
 
 
+def test_what_a_session_runs_can_be_called_from_python_too() -> None:
+    """A stage has its own copies of what it calls: the loader once took them for the originals."""
+    Session(World.builtin("corner"), device=Pantograph()).run(0.005)
+    adapter = behind(Pantograph(), 1000.0, (0.0,) * 6)
+    for _ in range(5):
+        tick(adapter)
+    assert np.isfinite(adapter.struct.pose).all()  # type: ignore[attr-defined]
+
+
 def test_energy_is_conserved_without_friction() -> None:
     """It spins and drifts through all its inertia: a second, or most of a turn, at 25 rad/s."""
     adapter = behind(Pantograph(friction=0.0), 1000.0, (0.03, -0.02, 0, 0, 0, 25.0))

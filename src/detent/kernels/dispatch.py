@@ -55,14 +55,16 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
     """An entry with all that it calls: optimised once.
 
     What it calls is its own, and nobody else's: so LLVM puts what is called in one place only
-    into that place, and passes on no argument that is not used. Loops are not turned into vector
-    code: those of a tick are short, and run over strides.
+    into that place, and passes on no argument that is not used. It has a name of its own, too: by
+    its common one the loader would take it for the whole function, which Python may call. Loops are
+    not turned into vector code: those of a tick are short, and run over strides.
     """
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             if function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.internal
+                function.name = f"own.{function.name}"
         passes, builder = self._codegen._module_pass_manager(loop_vectorize=False)
         passes.run(self._final_module, builder)
 
