@@ -255,14 +255,15 @@ class Springs:
 
 
 class Hard:
-    """The largest force at the hand that is no impulse of a single tick."""
+    """The largest force that is asked of the device, before it is bound, and is no impulse."""
 
     def __init__(self) -> None:
         self.most, self.hits = 0.0, 0
 
     def count(self, rows: np.ndarray) -> None:
         """Look at all of these rows."""
-        sizes = np.linalg.norm(rows["device_wrench"][:, :3], axis=1)
+        ramp = np.minimum(rows["time"] / 0.2, 1.0)  # as a session begins
+        sizes = ramp * np.linalg.norm(rows["raw_wrench"][:, :3], axis=1)
         for size, struck in zip(sizes, rows["collisions"] > 0, strict=True):
             self.hits = self.hits + 1 if struck and size > MOST_FORCE else 0
             if not struck or self.hits > MOST_HITS:
