@@ -37,6 +37,11 @@ CANVAS = """
     const all = [...document.querySelectorAll('canvas')].map(c => c.getBoundingClientRect());
     const box = all.sort((a, b) => b.width * b.height - a.width * a.height)[0];
     return [box.left, box.top, box.width, box.height]"""
+# A page that is drawn in software takes a whole core; five frames a second show as much.
+SELDOM = """
+    const draw = window.requestAnimationFrame.bind(window);
+    window.requestAnimationFrame = f => setTimeout(() => draw(f), 200);
+    window.cancelAnimationFrame = clearTimeout"""
 TWO_FRAMES = "const f = requestAnimationFrame, done = arguments[0]; f(() => f(done))"
 
 
@@ -57,6 +62,8 @@ def open_browser() -> Iterator[webdriver.Chrome]:
         browser = webdriver.Chrome(options, service)
         try:
             browser.set_script_timeout(60)
+            seldom = {"source": SELDOM}
+            browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", seldom)
             yield browser
         finally:
             with suppress(Exception):  # it may be gone already

@@ -269,6 +269,7 @@ def over_budget(device: Any, rate: float) -> int:
 @needs_speed
 @pytest.mark.live
 @pytest.mark.alone
+@pytest.mark.long
 def test_4_khz_on_a_device_of_1_khz_adds_no_tick_over_its_budget() -> None:
     """Taken in turns with a simulated device, and the best of five each: others disturb both."""
     with FAKED["touch"](Path()) as faked:

@@ -91,10 +91,12 @@ def die_and_return(live: Live) -> None:
     """Kill the engine while the peg presses; wait until the spare is believed."""
     assert wait_for(lambda: presses(live))
     assert wait_for(lambda: live.engine.status().spare)
+    spare = live.engine.spare_pid
     restarts, update = live.engine.status().restarts, int(newest(live)["update"])
     os.kill(live.engine.pid, signal.SIGKILL)
     assert wait_for(lambda: live.engine.status().restarts > restarts)
     assert wait_for(lambda: newest(live)["update"] > update + 2 and newest(live)["trust"] == 1.0)
+    assert live.engine.pid == spare  # which had nothing to start
 
 
 def stop_and_go_on(live: Live, seconds: float) -> None:
@@ -130,8 +132,9 @@ def longest_gap(rows: np.ndarray) -> float:
     return float(np.diff(rows["time"][began:][felt[began:]]).max())
 
 
-@pytest.mark.alone
+@(pytest.mark.alone if LONG else pytest.mark.live)
 def test_the_spare_takes_over_from_a_killed_engine(tmp_path: Path) -> None:
+    """How soon, by the wall, is asked where the machine is the test's own."""
     file = tmp_path / "killed.arrow"
     with pressing().live(rate=RATE, hand=PUSH, record=file) as live:
         for _ in range(KILLS):
@@ -140,7 +143,8 @@ def test_the_spare_takes_over_from_a_killed_engine(tmp_path: Path) -> None:
     rows = Trace.load(file).rows
     check_deaths(rows)
     assert (np.diff(rows["update"]) >= 0).all()  # numbers go on
-    assert longest_gap(rows) < BACK
+    if LONG:
+        assert longest_gap(rows) < BACK
 
 
 def test_a_stopped_engine_lets_go_and_comes_back(tmp_path: Path) -> None:

@@ -115,6 +115,11 @@ class Host:
         """Of the process that runs now."""
         return self._process.pid if self._process is not None else 0
 
+    @property
+    def spare_pid(self) -> int:
+        """Of the process that would take over."""
+        return self._spare.pid if self._spare is not None else 0
+
     def status(self) -> EngineStatus:
         """Rates and troubles."""
         marks = list(self._marks)
