@@ -11,7 +11,8 @@ With ``NUMBA_BOUNDSCHECK=1`` a kernel may raise, and what it raises needs all th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, update_wrapper
 from typing import Any
 
@@ -20,6 +21,7 @@ from llvmlite.binding import Linkage
 from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from detent.kernels.cached import ByContent
@@ -29,6 +31,28 @@ OPTIONS: dict[str, Any] = {
     **{"nopython": True, "nogil": True},
     **{"error_model": "numpy", "boundscheck": None},
 }
+
+
+def _as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    return context.cast(builder, index, kind, types.intp)
+
+
+@contextmanager
+def plain_indices() -> Iterator[None]:
+    """While it lasts, what is compiled takes no index below zero for one from the end.
+
+    No kernel has any, and asking for the sign of each costs as much as a short loop does
+    otherwise. With CHECKED such an index is out of bounds like others, and told.
+    """
+    from numba.np import arrayobj  # not needed where all code is kept
+
+    with global_compiler_lock:
+        before = arrayobj.fix_integer_index
+        arrayobj.fix_integer_index = _as_it_is
+        try:
+            yield
+        finally:
+            arrayobj.fix_integer_index = before
 
 
 class _Linked(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
@@ -88,6 +112,14 @@ class _Hidden(CPUDispatcher):  # type: ignore[misc]
         self.overloads[tuple(result.signature.args)] = result
 
 
+class _Called(CPUDispatcher):  # type: ignore[misc]
+    """A kernel as Python calls it."""
+
+    def compile(self, kinds: Any) -> Any:
+        with plain_indices():
+            return super().compile(kinds)
+
+
 class _Callee(_Hidden):
     """A kernel as its callers see it."""
 
@@ -113,7 +145,7 @@ class Kernel:
     @cached_property
     def called(self) -> Any:
         """As Python calls it: with machine code of its own, kept by content."""
-        dispatcher = CPUDispatcher(self.py_func, targetoptions=OPTIONS)
+        dispatcher = _Called(self.py_func, targetoptions=OPTIONS)
         dispatcher._cache = ByContent(self.py_func)
         return dispatcher
 
@@ -132,5 +164,6 @@ class Kernel:
     def entry(self, kinds: tuple[Any, ...]) -> Any:
         """The result of compiling it as something that only compiled code and C call."""
         dispatcher = self.called if CHECKED else _Hidden(self.py_func, _WholeCompiler)
-        dispatcher.compile(kinds)
+        with plain_indices():
+            dispatcher.compile(kinds)
         return dispatcher.overloads[kinds]
