@@ -52,7 +52,7 @@ from detent.setup.progress import telling
 from detent.setup.sinking import heavy_tool
 from detent.setup.thin import thin_walls
 from detent.shapes.felt import FeltWorld
-from detent.world.contact import Contact, settled
+from detent.world.contact import USUAL, Contact, settled
 from detent.world.held_by import held_by
 from detent.world.weight import default_gains
 from detent.world.world import World
@@ -80,7 +80,9 @@ class WorldSubject:
 
     def settled(self, contact: Contact, rate: float) -> Contact:
         """The contact with numbers: what holds the bodies of this world at this rate [Hz]."""
-        gains = default_gains(self.world.model, self.world.qpos, rate)
+        gains = USUAL  # where the caller says how stiff it is, nothing need be weighed
+        if contact.stiffness is None:
+            gains = default_gains(self.world.model, self.world.qpos, rate)
         return settled(contact, gains, self.world.friction)
 
     def start(self) -> ToolStart:
