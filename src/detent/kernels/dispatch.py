@@ -123,8 +123,8 @@ class _Called(CPUDispatcher):  # type: ignore[misc]
 class _Callee(_Hidden):
     """A kernel as its callers see it."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, _LinkedCompiler, no_cfunc_wrapper=True)
+    def __init__(self, function: Callable[..., Any], inline: bool) -> None:
+        super().__init__(function, _LinkedCompiler, no_cfunc_wrapper=True, forceinline=inline)
 
     def add_overload(self, result: Any) -> None:
         super().add_overload(result)
@@ -138,8 +138,8 @@ class _Callee(_Hidden):
 class Kernel:
     """A function that is compiled, when it is first needed, for whoever needs it."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.py_func = function
+    def __init__(self, function: Callable[..., Any], inline: bool = False) -> None:
+        self.py_func, self.inline = function, inline
         update_wrapper(self, function)
 
     @cached_property
@@ -152,7 +152,7 @@ class Kernel:
     @cached_property
     def linked(self) -> Any:
         """As other kernels call it."""
-        return self.called if CHECKED else _Callee(self.py_func)
+        return self.called if CHECKED else _Callee(self.py_func, self.inline)
 
     @property
     def _numba_type_(self) -> Any:
