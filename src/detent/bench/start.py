@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 
 from detent.bench.rounds import Numbers, rounds
 from detent.servo.loop.loop import run_lockstep
@@ -57,7 +58,7 @@ def bench_start(quick: bool) -> Numbers:
     """Warm first tick, the same session again and (unless quick) cold compile."""
     plain, warm = [], []
     for _ in range(1 if quick else 3):
-        plain.append(in_a_process(PLAIN, {}))
+        plain.append(plain_times(quick))
         warm.append(in_a_process(FIRST_TICK, {}))
     imports, small = (statistics.median(times) for times in zip(*plain, strict=True))
     imported, first = (statistics.median(times) for times in zip(*warm, strict=True))
@@ -73,6 +74,16 @@ def bench_start(quick: bool) -> Numbers:
             cold = in_a_process(FIRST_TICK, {"DETENT_CACHE_DIR": folder})[1]
         numbers |= {"cold_first_tick_s": cold, "cold_over_small_compile": cold / small}
     return numbers | again(quick)
+
+
+def plain_times(quick: bool) -> tuple[float, float]:
+    """What Numba and MuJoCo take by themselves; the parts of a quick run share one look at it."""
+    return _plain_once() if quick else in_a_process(PLAIN, {})
+
+
+@cache
+def _plain_once() -> tuple[float, float]:
+    return in_a_process(PLAIN, {})
 
 
 def in_a_process(program: str, environment: dict[str, str]) -> tuple[float, float]:
