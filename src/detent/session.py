@@ -259,6 +259,7 @@ class Session:
         return host_engine(self.subject, self)
 
     def _writer(self, record: str | Path | None, meta: dict[str, Any]) -> KeptWriter | None:
+        if record is None:
+            return None
         kept = self.subject.kept
-        kind = kept(np.zeros(0, self.subject.row)).dtype
-        return None if record is None else KeptWriter(record, meta, kind, kept)
+        return KeptWriter(record, meta, kept(np.zeros(0, self.subject.row)).dtype, kept)

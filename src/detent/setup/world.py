@@ -6,7 +6,6 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.lib.recfunctions import repack_fields
 
 from detent.coupling import Coupling, FourChannel
 from detent.engines.host import Host
@@ -45,6 +44,7 @@ from detent.setup.device import (
 )
 from detent.setup.hand import aim, fill_hand
 from detent.setup.joints import with_joint_gains
+from detent.setup.kept_rows import with_columns
 from detent.setup.lead import lead_for
 from detent.setup.passivity import watch_world
 from detent.setup.prepared import Prepared, Settings
@@ -95,8 +95,8 @@ class WorldSubject:
         """All columns, but those of objects near a local model where there is none."""
         if self.cut is not None:
             return rows.copy()
-        names = [name for name in rows.dtype.names or () if not name.startswith("near_")]
-        return repack_fields(rows[names])
+        names = rows.dtype.names or ()
+        return with_columns(rows, tuple(name for name in names if not name.startswith("near_")))
 
     def describe(self) -> dict[str, Any]:
         """Nothing that the world itself does not say."""
