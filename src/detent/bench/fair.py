@@ -43,8 +43,9 @@ def compare_skips(ours: list[Turn], base: list[Turn]) -> Numbers:
 
 @contextmanager
 def busy_process() -> Iterator[None]:
-    """A process that never rests, started as from another terminal."""
-    busy = [sys.executable, "-S", "-c", "while True: pass"]
+    """A process that never rests, started as from another terminal; it ends with this one."""
+    program = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
+    busy = [sys.executable, "-S", "-c", program]
     process = subprocess.Popen(busy, start_new_session=True)
     try:
         yield
