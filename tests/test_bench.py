@@ -32,7 +32,8 @@ KEPT: Numbers = {
 }
 MISSED: Numbers = KEPT | {"friction_over_smooth": 2.0}
 NOT_IN_EVERY_RUN = {
-    *("cold_over_small_compile", "tick_over_bullet_step"),
+    *("cold_over_small_compile", "mechanism_new_over_small_compile"),  # they take long
+    *("tick_over_bullet_step", "page_updates_hz"),
     *("body_exponent", "dropped_among_200_boxes"),
     *(f"among_{n}_boxes_over_mj_step" for n in (10, 50, 200)),
     # where real-time priority is not allowed
@@ -246,7 +247,7 @@ def test_what_is_compared_is_alike(quick_run: tuple[int, dict[str, Any]]) -> Non
     assert numbers["impulse_rank"] == 6
     assert numbers["live_fair_baseline"] in ("cyclictest", "sleep loop")
     if numbers["live_fifo"] == "allowed":
-        assert numbers["live_seconds"] == 2.0
-        assert numbers["live_page"] in ("chromium", "google-chrome", "none")
+        assert numbers["live_seconds"] == 0.2
+        assert numbers["live_page"] == "none"
         assert numbers["live_8khz_baseline"] in ("cyclictest", "sleep loop")
     assert numbers["allocations"] == 0

@@ -41,6 +41,13 @@ def spoil(s: Small) -> None:
 
 
 @kernel
+def spoil_before(s: Small) -> None:
+    "Write before the beginning."
+    for i in range(s.numbers.shape[0]):
+        s.numbers[i - 1] = 1.0
+
+
+@kernel
 def loop(s: Small, ticks: int) -> None:
     for _ in range(ticks):
         call_stage(s.stages[0], s)
@@ -59,6 +66,14 @@ def test_from_python():
     assert memory[3] == SPOILT
 
 
+def test_before_the_beginning():
+    memory = np.zeros(4)
+    s = Small(memory[1:], np.zeros(1, np.int64))
+    run_stage(stage_address(spoil_before, s), s)
+    assert memory[0] == SPOILT
+    assert memory[3] == 0.0  # which -1 would be, if it counted from the end
+
+
 def test_in_a_loop():
     s, memory = make()
     loop(s, 5)
@@ -75,7 +90,7 @@ def test_on_a_thread():
 
 
 def run_planted(folder: Path, checked: bool) -> subprocess.CompletedProcess[str]:
-    """The tests with a planted write out of bounds, under this project's own settings."""
+    """The tests with planted writes out of bounds, under this project's own settings."""
     file = folder / "test_planted.py"
     file.write_text(PLANTED.replace("SPOILT", "0.0" if checked else "1.0"), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(SRC), "DETENT_CACHE_DIR": str(folder / "cache")}
@@ -91,10 +106,10 @@ def run_planted(folder: Path, checked: bool) -> subprocess.CompletedProcess[str]
 def test_a_planted_write_out_of_bounds_is_found(tmp_path: Path) -> None:
     """Also where the unchecked kernels are in the cache, and from the servo's thread."""
     unchecked = run_planted(tmp_path, checked=False)
-    assert "3 passed" in unchecked.stdout, unchecked.stdout  # nobody notices
+    assert "4 passed" in unchecked.stdout, unchecked.stdout  # nobody notices
     checked = run_planted(tmp_path, checked=True)
     assert checked.returncode == 1
-    assert "3 failed" in checked.stdout, checked.stdout
+    assert "4 failed" in checked.stdout, checked.stdout
     assert "IndexError: index is out of bounds" in checked.stdout
 
 

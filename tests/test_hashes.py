@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from detent import Session, World
+from detent.errors import ServoFault
 from detent.experiments import EXPERIMENTS
 from detent.hands import Constant
 from detent.mechanism.library import builtin
@@ -50,6 +51,14 @@ def test_what_is_not_repeated_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Session, "run", moody)
     text, same = line("corner", of_a_scene(World.builtin("corner")))
     assert not same and "NOT REPEATED" in text
+
+
+def test_a_run_that_stops_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(session: Session, seconds: float, hand: Any) -> Any:
+        raise ServoFault("too much")
+
+    monkeypatch.setattr(Session, "run", stops)
+    assert line("corner", of_a_scene(World.builtin("corner"))) == (f"{'corner':28} too much", True)
 
 
 def test_what_is_left_out_is_an_experiment() -> None:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from detent import Session, World
-from detent.errors import DetentError
+from detent.errors import DetentError, ServoFault
 from detent.experiments import EXPERIMENTS
 from detent.hands import Constant
 from detent.mechanism.library import MECHANISMS
@@ -55,8 +55,14 @@ def watched(hashes: list[str], whole: bool) -> Iterator[None]:
 
 
 def of_a_scene(subject: Any) -> list[str]:
-    """Two runs of sessions of their own, everything else by default."""
-    return [Session(subject).run(SECONDS, PUSH).state_hash() for _ in range(2)]
+    """Two runs of sessions of their own, everything else by default; what stops one is a result."""
+    hashes = []
+    for _ in range(2):
+        try:
+            hashes.append(Session(subject).run(SECONDS, PUSH).state_hash())
+        except ServoFault as stop:
+            hashes.append(str(stop))
+    return hashes
 
 
 def of_an_experiment(name: str, whole: bool = False) -> list[str]:

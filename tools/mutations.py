@@ -77,9 +77,8 @@ class Text:
 
 def is_kernel(node: ast.AST) -> bool:
     """Whether it is a compiled function."""
-    return isinstance(node, ast.FunctionDef) and any(
-        isinstance(mark, ast.Name) and mark.id == "kernel" for mark in node.decorator_list
-    )
+    marks = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return any(isinstance(one, ast.Name) and one.id in ("kernel", "inlined") for one in marks)
 
 
 def number(node: ast.expr | ast.stmt) -> int | float | None:

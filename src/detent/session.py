@@ -26,6 +26,7 @@ from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Live
 from detent.servo.watching import Passivity
 from detent.setup import combinations
+from detent.setup.again import lent
 from detent.setup.collect import collect
 from detent.setup.combinations import suited
 from detent.setup.constants import CHUNK
@@ -143,13 +144,13 @@ class Session:
             progress: called with the fraction done.
         """
         ticks = combinations.check_room(seconds, self.rate, self.subject.row.itemsize)
-        ready = self.prepare(hand, self.rate, ring=min(ticks, CHUNK))
-        combinations.check_simulated(self.device, ready.adapter)
-        engine = self.play_engine(ready) if self.local is not None else None
-        meta = self.describe(hand, self.rate, ready.notes)
-        writer, kept = self._writer(record, meta), self.subject.kept
-        rows = collect(ready, hand, ticks, engine, kept, writer, progress)
-        meta["notes"] = ready.said() + (engine.said() if engine is not None else [])
+        with lent(self.subject, self, hand, self.rate, min(ticks, CHUNK)) as ready:
+            combinations.check_simulated(self.device, ready.adapter)
+            engine = self.play_engine(ready) if self.local is not None else None
+            meta = self.describe(hand, self.rate, ready.notes)
+            writer, kept = self._writer(record, meta), self.subject.kept
+            rows = collect(ready, hand, ticks, engine, kept, writer, progress)
+            meta["notes"] = ready.said() + (engine.said() if engine is not None else [])
         return Trace(rows, meta)
 
     @contextmanager
@@ -258,6 +259,7 @@ class Session:
         return host_engine(self.subject, self)
 
     def _writer(self, record: str | Path | None, meta: dict[str, Any]) -> KeptWriter | None:
+        if record is None:
+            return None
         kept = self.subject.kept
-        kind = kept(np.zeros(0, self.subject.row)).dtype
-        return None if record is None else KeptWriter(record, meta, kind, kept)
+        return KeptWriter(record, meta, kept(np.zeros(0, self.subject.row)).dtype, kept)

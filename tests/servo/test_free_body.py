@@ -52,7 +52,7 @@ def test_rows_of_a_free_body_are_those_along_its_chain_of_joints(seed: int) -> N
         write_one_sided_row(sc, rows, r, n, p)
         assert rows.jac[r, :6].tobytes() == short.tobytes()
         rows.jac[r] = np.nan
-        write_free_row(sc, rows, r, n, p)
+        write_free_row(sc, rows, r, n, p, rows.jac[r])
         assert rows.jac[r, :6].tobytes() == short.tobytes()
         checked += 1
     assert checked > 0

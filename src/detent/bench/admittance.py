@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds, shorter
 from detent.bench.scenes import corner_at_rest
-from detent.bench.start import PLAIN, in_a_process
+from detent.bench.start import plain_times
 from detent.hands import Sinusoid
 from detent.mechanism import Mechanism
 from detent.mechanism.library import builtin
@@ -30,9 +30,9 @@ HAND = Sinusoid(force=(2.0, 1.0, -3.0), torque=(0.01, 0.0, 0.02), frequency=0.5)
 CACHED = """
 import json, sys, time
 import detent, sympy
-from detent.bench.admittance import unheard_of
+from detent.bench.admittance import known
 from detent.session import Session
-mechanism = unheard_of(float(sys.argv[1]))
+mechanism = known(*map(float, sys.argv[1:]))
 began = time.perf_counter()
 session = Session(mechanism)
 session.subject.allocate(session, None, 1000.0, 1, None)
@@ -46,8 +46,9 @@ def bench_admittance(quick: bool) -> Numbers:
 
     ready = {n: Session(builtin(n)).prepare(HAND, 1000.0, 4096) for n in NAMES}
     box = corner_at_rest()
-    jobs = {n: Job(partial(run_lockstep, one.servo, TICKS), TICKS) for n, one in ready.items()}
-    jobs["box"] = Job(partial(run_lockstep, box.servo, TICKS), TICKS)
+    ticks = shorter(TICKS, quick)
+    jobs = {n: Job(partial(run_lockstep, one.servo, ticks), ticks) for n, one in ready.items()}
+    jobs["box"] = Job(partial(run_lockstep, box.servo, ticks), ticks)
     costs = alternate(jobs, rounds(quick))
     numbers: Numbers = {}
     _nrt_python.memsys_enable_stats()
@@ -70,30 +71,37 @@ def p99(servo: Any) -> float:
     return percentile(servo.clock.compute, 0.99)
 
 
-def unheard_of(stiffness: float) -> Mechanism:
-    """A rolling disk on a spring whose stiffness is in no cache."""
+def known(*stiffness: float) -> Mechanism:
+    """A rolling disk as it is, or on a spring."""
     import sympy as sp
 
     disk = builtin("rolling-disk")
-    return replace(disk, springs=(sp.Float(stiffness, 17) * disk.q[0] ** 2,))
+    if not stiffness:
+        return disk
+    return replace(disk, springs=(sp.Float(stiffness[0], 17) * disk.q[0] ** 2,))
 
 
 def bench_mechanism(quick: bool) -> Numbers:
-    """Deriving and compiling a new mechanism, and taking it from the cache, beside plain Numba."""
-    stiffness = 1.0 + time.time() % 1000.0
-    began = time.perf_counter()
-    Session(unheard_of(stiffness))
-    new = time.perf_counter() - began
-    command = [sys.executable, "-c", CACHED, repr(stiffness)]
-    times = []
+    """Deriving and compiling a new mechanism, and taking it from the cache, beside plain Numba.
+
+    A quick run takes one that was there before: to derive and compile another takes long.
+    """
+    springs, numbers = list[str](), Numbers()
+    if not quick:
+        stiffness = 1.0 + time.time() % 1000.0  # in no cache
+        began = time.perf_counter()
+        Session(known(stiffness))
+        numbers["mechanism_new_s"] = time.perf_counter() - began
+        springs = [repr(stiffness)]
+    command, times = [sys.executable, "-c", CACHED, *springs], []
     for _ in range(1 if quick else 3):
         done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=True)
         times.append(float(json.loads(done.stdout)))
-    imports, small = in_a_process(PLAIN, {})
+    imports, small = plain_times(quick)
+    if not quick:
+        numbers["mechanism_new_over_small_compile"] = float(numbers["mechanism_new_s"]) / small
     cached = statistics.median(times)
-    return {
-        "mechanism_new_s": new,
+    return numbers | {
         "mechanism_cached_s": cached,
-        "mechanism_new_over_small_compile": new / small,
         "mechanism_cached_over_imports": cached / imports,
     }

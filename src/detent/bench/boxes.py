@@ -8,6 +8,7 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 
+from detent.bench.rounds import shorter
 from detent.engines.hush import quiet
 from detent.world.world import World
 
@@ -66,11 +67,11 @@ def heap(others: int) -> World:
     )
 
 
-def mujoco_at_rest(world: World, qpos: np.ndarray) -> mujoco.MjData:
+def mujoco_at_rest(world: World, qpos: np.ndarray, quick: bool) -> mujoco.MjData:
     """The same boxes in the same places in MuJoCo's own hands, with its default flags."""
     data = mujoco.MjData(world.model)
     data.qpos[:] = qpos
-    mujoco.mj_step(world.model, data, nstep=500)
+    mujoco.mj_step(world.model, data, nstep=shorter(500, quick))
     return data
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds, shorter
 from detent.bench.scenes import at_rest, corner_at_rest, plate
 from detent.servo.loop.loop import run_lockstep
 from detent.world.friction import Friction
@@ -19,11 +19,9 @@ CONTACT_TICKS, FRICTION_TICKS = 2000, 10_000
 
 def bench_contacts(quick: bool) -> Numbers:
     """Resting ticks with 1 to 64 contacts, and the exponent fitted to their cost."""
-    ready = [at_rest(plate(count), None) for count in COUNTS]
+    ready, ticks = [at_rest(plate(count), None) for count in COUNTS], shorter(CONTACT_TICKS, quick)
     jobs = {
-        str(one.servo.ring["contacts"].max()): Job(
-            partial(run_lockstep, one.servo, CONTACT_TICKS), CONTACT_TICKS
-        )
+        str(one.servo.ring["contacts"].max()): Job(partial(run_lockstep, one.servo, ticks), ticks)
         for one in ready
     }
     costs = alternate(jobs, rounds(quick))
@@ -42,9 +40,9 @@ def _slope(points: np.ndarray) -> float:
 def bench_friction(quick: bool) -> Numbers:
     """The tick of the corner with Coulomb friction against the one without."""
     ready = {"smooth": corner_at_rest(), "friction": corner_at_rest(Friction())}
+    ticks = shorter(FRICTION_TICKS, quick)
     jobs = {
-        name: Job(partial(run_lockstep, one.servo, FRICTION_TICKS), FRICTION_TICKS)
-        for name, one in ready.items()
+        name: Job(partial(run_lockstep, one.servo, ticks), ticks) for name, one in ready.items()
     }
     costs = alternate(jobs, rounds(quick))
     numbers: Numbers = {}

@@ -9,7 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds, shorter
 from detent.bench.scenes import corner_at_rest
 from detent.devices import preset
 from detent.devices.adapters import Placed
@@ -56,9 +56,10 @@ def bench_driver(quick: bool) -> Numbers:
     adapter.begin()
     adapter.port.command.wrench[:] = 1.0
     ready = corner_at_rest()
+    calls, ticks = shorter(CALLS, quick), shorter(TICKS, quick)
     jobs = {
-        "driver": Job(partial(read_and_write, stages, struct.address, CALLS), CALLS),
-        "tick": Job(partial(run_lockstep, ready.servo, TICKS), TICKS),
+        "driver": Job(partial(read_and_write, stages, struct.address, calls), calls),
+        "tick": Job(partial(run_lockstep, ready.servo, ticks), ticks),
     }
     costs = alternate(jobs, rounds(quick))
     adapter.end()

@@ -7,7 +7,7 @@ from functools import partial
 
 import mujoco
 
-from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds, shorter
 from detent.bench.scenes import RADIUS, at_rest, corner_at_rest
 from detent.hands import Constant
 from detent.servo.loop.loop import run_lockstep
@@ -50,7 +50,8 @@ def standing_arm() -> World:
 def bench_linkage(quick: bool) -> Numbers:
     """A 7-DOF arm with three closure rows and eight contacts against the box in the corner."""
     ready = {"box": corner_at_rest(), "linkage": at_rest(standing_arm(), DOWN)}
-    jobs = {n: Job(partial(run_lockstep, one.servo, TICKS), TICKS) for n, one in ready.items()}
+    ticks = shorter(TICKS, quick)
+    jobs = {n: Job(partial(run_lockstep, one.servo, ticks), ticks) for n, one in ready.items()}
     costs = alternate(jobs, rounds(quick))
     servo = ready["linkage"].servo
     return {

@@ -7,7 +7,7 @@ from functools import partial
 
 import mujoco
 
-from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds, shorter
 from detent.bench.scenes import PUSH, RATE, RING, SETTLE
 from detent.hands import Constant
 from detent.local.model import LocalModel
@@ -36,12 +36,14 @@ def studded_corner() -> World:
     return World(spec, name="studded-corner")
 
 
-def settled(world: World, local: LocalModel | None, hand: Constant | None = PUSH) -> Prepared:
+def settled(
+    world: World, local: LocalModel | None, quick: bool, hand: Constant | None = PUSH
+) -> Prepared:
     """The box at rest, with an engine that looks sixty times a second, or without."""
     session = Session(world, Contact(4000.0, 30.0), local=local)
     ready = session.prepare(hand, RATE, RING)
     engine = None if local is None else session.play_engine(ready)
-    advance(ready, hand, 0, SETTLE, engine)
+    advance(ready, hand, 0, shorter(SETTLE, quick), engine)
     return ready
 
 
@@ -49,14 +51,15 @@ def bench_local(quick: bool) -> Numbers:
     """Sixteen constraints of a free box; and a tick that merges an update, against one without."""
     world = studded_corner()
     patient = LocalModel(age_limit=1e9)
-    ready = {"local": settled(world, patient), "whole": settled(world, None)}
-    merging = settled(world, patient).servo
-    jobs = {n: Job(partial(run_lockstep, one.servo, TICKS), TICKS) for n, one in ready.items()}
+    ready = {"local": settled(world, patient, quick), "whole": settled(world, None, quick)}
+    merging = settled(world, patient, quick).servo
+    ticks, merges = shorter(TICKS, quick), shorter(MERGES, quick)
+    jobs = {n: Job(partial(run_lockstep, one.servo, ticks), ticks) for n, one in ready.items()}
     jobs |= {
-        "merging": Job(partial(tick_singly, merging, True, 1), MERGES),
-        "publishing": Job(partial(tick_singly, merging, True, 0), MERGES),
-        "ticking": Job(partial(tick_singly, merging, False, 1), MERGES),
-        "calling": Job(partial(tick_singly, merging, False, 0), MERGES),
+        "merging": Job(partial(tick_singly, merging, True, 1, merges), merges),
+        "publishing": Job(partial(tick_singly, merging, True, 0, merges), merges),
+        "ticking": Job(partial(tick_singly, merging, False, 1, merges), merges),
+        "calling": Job(partial(tick_singly, merging, False, 0, merges), merges),
     }
     costs = alternate(jobs, rounds(quick))
     extra = [
@@ -75,12 +78,12 @@ def bench_local(quick: bool) -> Numbers:
     }
 
 
-def tick_singly(servo: Servo, updates: bool, ticks: int) -> None:
+def tick_singly(servo: Servo, updates: bool, ticks: int, times: int) -> None:
     """Ticks one by one, each after a new update or not."""
     memory = servo.updates.buffers[servo.updates.reader[0]].copy()
     head, _ = update_views(memory)
     head[COUNT] = servo.local.number[0]
-    for _ in range(MERGES):
+    for _ in range(times):
         head[SEQUENCE] += 1
         head[TIME] += 1.0 / RATE
         if updates:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from detent.bench.local import settled, studded_corner, tick_singly
-from detent.bench.rounds import Numbers
+from detent.bench.local import MERGES, settled, studded_corner, tick_singly
+from detent.bench.rounds import Numbers, shorter
 from detent.bench.scenes import corner_at_rest
 from detent.local.model import LocalModel
 from detent.servo.loop.loop import run_lockstep
@@ -18,17 +18,18 @@ def bench_memory(quick: bool) -> Numbers:
     from numba.core.runtime import _nrt_python, rtsys
 
     _nrt_python.memsys_enable_stats()
-    ticks = 100_000 if quick else 1_000_000
-    ready, local = corner_at_rest(), settled(studded_corner(), LocalModel(age_limit=1e9))
+    ticks = shorter(1_000_000, quick)
+    ready, local = corner_at_rest(), settled(studded_corner(), LocalModel(age_limit=1e9), quick)
     run_lockstep(ready.servo, WARM_UP)
-    tick_singly(local.servo, True, 1)
+    merges = shorter(MERGES, quick)
+    tick_singly(local.servo, True, 1, merges)
     before, resident = rtsys.get_allocation_stats(), resident_bytes()
     run_lockstep(ready.servo, ticks)
     after = rtsys.get_allocation_stats()
     grown = resident_bytes() - resident
-    tick_singly(local.servo, True, 0)  # the engine's side of it, which may allocate
+    tick_singly(local.servo, True, 0, merges)  # the engine's side of it, which may allocate
     published = rtsys.get_allocation_stats()
-    tick_singly(local.servo, True, 1)
+    tick_singly(local.servo, True, 1, merges)
     merged = rtsys.get_allocation_stats()
     return {
         "memory_ticks": ticks,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from detent.bench.rounds import Job, Numbers, alternate, rounds
+from detent.bench.rounds import Job, Numbers, alternate, rounds, shorter
 from detent.bench.scenes import PUSH, RATE, RING, SETTLE
 from detent.devices import Inertial
 from detent.kernels.stages import IDLE
@@ -31,21 +31,22 @@ def watched_corner() -> Prepared:
     return ready
 
 
-def run_with(servo: Servo, address: int) -> None:
+def run_with(servo: Servo, address: int, ticks: int) -> None:
     """Ticks with this stage, or none, in the place of the watch."""
     servo.stages.flags.writeable = True
     servo.stages[places.PASSIVE] = address
     servo.stages.flags.writeable = False
-    run_lockstep(servo, TICKS)
+    run_lockstep(servo, ticks)
 
 
 def bench_passivity(quick: bool) -> Numbers:
     """A 6-DOF tick with observer and controller against the same without, the best of each."""
     servo = watched_corner().servo
     watch = int(servo.stages[places.PASSIVE])
+    ticks = shorter(TICKS, quick)
     jobs = {
-        "plain": Job(partial(run_with, servo, IDLE), TICKS),
-        "watched": Job(partial(run_with, servo, watch), TICKS),
+        "plain": Job(partial(run_with, servo, IDLE, ticks), ticks),
+        "watched": Job(partial(run_with, servo, watch, ticks), ticks),
     }
     costs = alternate(jobs, 2 * rounds(quick))
     plain, watched = min(costs["plain"]), min(costs["watched"])

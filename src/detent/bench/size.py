@@ -6,7 +6,7 @@ import statistics
 from functools import partial
 
 from detent.bench.local import settled
-from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds, shorter
 from detent.local.model import LocalModel
 from detent.servo.loop.loop import run_lockstep
 from detent.world.world import World
@@ -39,12 +39,12 @@ def robot_hall(arms: int) -> World:
 
 def bench_size(quick: bool) -> Numbers:
     """A tick of the held box among 0 to 16 arms, with the whole scene in it or a local model."""
-    jobs, freedom = {}, {arms: 6 + 7 * arms for arms in ARMS}
+    jobs, ticks, freedom = {}, shorter(TICKS, quick), {arms: 6 + 7 * arms for arms in ARMS}
     for arms in ARMS:
         world = robot_hall(arms)
         for kind, local in (("whole", None), ("local", LocalModel(age_limit=1e9))):
-            servo = settled(world, local).servo
-            job = Job(partial(run_lockstep, servo, TICKS), TICKS)
+            servo = settled(world, local, quick).servo
+            job = Job(partial(run_lockstep, servo, ticks), ticks)
             jobs[f"{kind}_tick_us_at_{freedom[arms]}_dofs"] = job
     costs = alternate(jobs, rounds(quick))
     numbers: Numbers = {name: statistics.median(cost) for name, cost in costs.items()}

@@ -24,8 +24,8 @@ def bench_static(quick: bool) -> Numbers:
     jobs: dict[str, Job] = {}
     for others in BODIES:
         world = static_boxes(others)
-        whole, local = at_rest(world, None), settled(world, LocalModel(age_limit=1e9), None)
-        data = mujoco_at_rest(world, whole.data.qpos)
+        whole, local = at_rest(world, None), settled(world, LocalModel(age_limit=1e9), quick, None)
+        data = mujoco_at_rest(world, whole.data.qpos, quick)
         jobs[f"whole_{others}"] = Job(partial(run_lockstep, whole.servo, TICKS), TICKS)
         jobs[f"local_{others}"] = Job(partial(run_lockstep, local.servo, TICKS), TICKS)
         step = partial(mujoco.mj_step, world.model, data, nstep=TICKS)
@@ -34,7 +34,7 @@ def bench_static(quick: bool) -> Numbers:
         if bullet is not None:
             ticks = BULLET_TICKS // others
             jobs[f"bullet_{others}"] = Job(partial(bullet, ticks), ticks)
-    costs = alternate(jobs, 8 * rounds(quick))
+    costs = alternate(jobs, (1 if quick else 8) * rounds(quick))
     numbers: Numbers = {}
     for others in BODIES:
         ours = costs[f"whole_{others}"]

@@ -8,7 +8,7 @@ from functools import partial
 import mujoco
 import numpy as np
 
-from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds
+from detent.bench.rounds import Job, Numbers, alternate, median_ratio, rounds, shorter
 from detent.bench.scenes import PUSH, bullet_corner, corner_at_rest
 from detent.coupling.four_channel import TABLE_4_1
 from detent.hands import Constant
@@ -23,15 +23,16 @@ RUN_SECONDS, RUN_RATE = 4.0, 512.0  # [s] of virtual time, [Hz]
 
 def bench_tick(quick: bool) -> Numbers:
     """A full tick against mj_step and, where it is installed, PyBullet's step."""
-    ready = corner_at_rest()
+    ready, ticks = corner_at_rest(), shorter(TICKS, quick)
     model, data = mujoco_corner(ready.data.qpos)
     jobs = {
-        "tick": Job(partial(run_lockstep, ready.servo, TICKS), TICKS),
-        "mj_step": Job(partial(mujoco.mj_step, model, data, nstep=TICKS), TICKS),
+        "tick": Job(partial(run_lockstep, ready.servo, ticks), ticks),
+        "mj_step": Job(partial(mujoco.mj_step, model, data, nstep=ticks), ticks),
     }
     bullet = bullet_corner()
     if bullet is not None:
-        jobs["bullet_step"] = Job(lambda: [bullet() for _ in range(BULLET_TICKS)], BULLET_TICKS)
+        steps = shorter(BULLET_TICKS, quick)
+        jobs["bullet_step"] = Job(lambda: [bullet() for _ in range(steps)], steps)
     costs = alternate(jobs, rounds(quick))
     numbers: Numbers = {f"{name}_us": statistics.median(cost) for name, cost in costs.items()}
     numbers |= {

@@ -115,7 +115,9 @@ def bench(
         Path | None,
         typer.Option("--json", dir_okay=False, help="Write numbers and bars to a file."),
     ] = None,
-    quick: Annotated[bool, flag("--quick", None, "Shorter runs, wider spread.")] = False,
+    quick: Annotated[
+        bool, flag("--quick", None, "Short runs, wide spread; no browser, no cold start.")
+    ] = False,
 ) -> None:
     """Measure speed and memory, everything side by side, as ratios; exit 1 if a bar is missed.
 

@@ -65,3 +65,5 @@ MEMORY_GRIP = MEMORY_FRICTION + FRICTION_MEMORY
 MEMORY_TURNING = MEMORY_GRIP + GRIP_MEMORY
 MEMORY_WALL = MEMORY_TURNING + TURNING_MEMORY
 CONTACT_MEMORY = MEMORY_WALL + WALL_MEMORY + MOST_BLOCKS  # [floats]
+
+ONE_BODY = 6  # dofs of one free body, for which inner loops of solvers are compiled by themselves

@@ -11,7 +11,8 @@ With ``NUMBA_BOUNDSCHECK=1`` a kernel may raise, and what it raises needs all th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, update_wrapper
 from typing import Any
 
@@ -20,6 +21,7 @@ from llvmlite.binding import Linkage
 from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from detent.kernels.cached import ByContent
@@ -29,6 +31,28 @@ OPTIONS: dict[str, Any] = {
     **{"nopython": True, "nogil": True},
     **{"error_model": "numpy", "boundscheck": None},
 }
+
+
+def _as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    return context.cast(builder, index, kind, types.intp)
+
+
+@contextmanager
+def plain_indices() -> Iterator[None]:
+    """While it lasts, what is compiled takes no index below zero for one from the end.
+
+    No kernel has any, and asking for the sign of each costs as much as a short loop does
+    otherwise. With CHECKED such an index is out of bounds like others, and told.
+    """
+    from numba.np import arrayobj  # not needed where all code is kept
+
+    with global_compiler_lock:
+        before = arrayobj.fix_integer_index
+        arrayobj.fix_integer_index = _as_it_is
+        try:
+            yield
+        finally:
+            arrayobj.fix_integer_index = before
 
 
 class _Linked(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
@@ -88,11 +112,19 @@ class _Hidden(CPUDispatcher):  # type: ignore[misc]
         self.overloads[tuple(result.signature.args)] = result
 
 
+class _Called(CPUDispatcher):  # type: ignore[misc]
+    """A kernel as Python calls it."""
+
+    def compile(self, kinds: Any) -> Any:
+        with plain_indices():
+            return super().compile(kinds)
+
+
 class _Callee(_Hidden):
     """A kernel as its callers see it."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, _LinkedCompiler, no_cfunc_wrapper=True)
+    def __init__(self, function: Callable[..., Any], inline: bool) -> None:
+        super().__init__(function, _LinkedCompiler, no_cfunc_wrapper=True, forceinline=inline)
 
     def add_overload(self, result: Any) -> None:
         super().add_overload(result)
@@ -106,21 +138,21 @@ class _Callee(_Hidden):
 class Kernel:
     """A function that is compiled, when it is first needed, for whoever needs it."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.py_func = function
+    def __init__(self, function: Callable[..., Any], inline: bool = False) -> None:
+        self.py_func, self.inline = function, inline
         update_wrapper(self, function)
 
     @cached_property
     def called(self) -> Any:
         """As Python calls it: with machine code of its own, kept by content."""
-        dispatcher = CPUDispatcher(self.py_func, targetoptions=OPTIONS)
+        dispatcher = _Called(self.py_func, targetoptions=OPTIONS)
         dispatcher._cache = ByContent(self.py_func)
         return dispatcher
 
     @cached_property
     def linked(self) -> Any:
         """As other kernels call it."""
-        return self.called if CHECKED else _Callee(self.py_func)
+        return self.called if CHECKED else _Callee(self.py_func, self.inline)
 
     @property
     def _numba_type_(self) -> Any:
@@ -132,5 +164,6 @@ class Kernel:
     def entry(self, kinds: tuple[Any, ...]) -> Any:
         """The result of compiling it as something that only compiled code and C call."""
         dispatcher = self.called if CHECKED else _Hidden(self.py_func, _WholeCompiler)
-        dispatcher.compile(kinds)
+        with plain_indices():
+            dispatcher.compile(kinds)
         return dispatcher.overloads[kinds]

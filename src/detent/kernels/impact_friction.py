@@ -39,14 +39,14 @@ from __future__ import annotations
 
 import math
 
-from detent.kernels.constants import ON_THE_CONE, ROUND_OFF, SLIP_STEPS, SWEPT
+from detent.kernels.constants import ON_THE_CONE, ONE_BODY, ROUND_OFF, SLIP_STEPS, SWEPT
 from detent.kernels.impact import add_change, whiten_problem
 from detent.kernels.impact_restitution import (
     least_and_most,
     restitution_bounds,
 )
 from detent.kernels.inertia import Inertia
-from detent.kernels.jit import kernel
+from detent.kernels.jit import inlined, kernel
 from detent.kernels.linalg import Floats
 from detent.kernels.projection import LIMIT, SOLVED, project_onto_rows
 from detent.kernels.sliding import FrictionWork, contact_mobilities, turn_tangents, whiten_tangents
@@ -111,7 +111,7 @@ def _contact_impulse(
     return pn / scale, shrink * pa / scale, shrink * pb / scale
 
 
-@kernel
+@inlined
 def _replace_impulse(
     i: int, nv: int, new: tuple[float, float, float], work: FrictionWork, p: Floats
 ) -> float:
@@ -127,23 +127,20 @@ def _replace_impulse(
     return squared
 
 
-@kernel
-def sweep_contacts(
+@inlined
+def _sweep(
     phase: int, m: int, nv: int, mu: Floats, negligible: float, work: FrictionWork, p: Floats
 ) -> float:
-    """Solve one contact after the other; the largest squared change of the velocity.
-
-    In compression the normal velocities reach ``bound``. In restitution the normal impulses
-    are given, and only the tangential ones follow. What sticks slides with minus ``drift``.
-    """
     N, T, u, W = work.restitution.impact.N, work.T, work.u, work.W
     bound, largest = work.restitution.bound, 0.0
     for i in range(m):
-        n, a, b = -bound[i] if phase == COMPRESSION else 0.0, 0.0, 0.0
-        for k in range(nv):
-            n += N[i, k] * u[k]
+        n, a, b = 0.0, 0.0, 0.0
+        if phase == COMPRESSION:
+            n = -bound[i]
+            for k in range(nv):
+                n += N[i, k] * u[k]
         approaching = n < 0.0 and n * n > negligible * W[i, 0] > 0.0
-        if p[i, 0] == 0.0 and not (approaching and phase == COMPRESSION):
+        if p[i, 0] == 0.0 and not approaching:
             continue
         for k in range(nv):
             a += T[2 * i, k] * u[k]
@@ -160,6 +157,20 @@ def sweep_contacts(
             new = _contact_impulse(W, i, mu[i], n, a, b)
         largest = max(largest, _replace_impulse(i, nv, new, work, p))
     return largest
+
+
+@kernel
+def sweep_contacts(
+    phase: int, m: int, nv: int, mu: Floats, negligible: float, work: FrictionWork, p: Floats
+) -> float:
+    """Solve one contact after the other; the largest squared change of the velocity.
+
+    In compression the normal velocities reach ``bound``. In restitution the normal impulses
+    are given, and only the tangential ones follow. What sticks slides with minus ``drift``.
+    """
+    if nv == ONE_BODY:
+        return _sweep(phase, m, ONE_BODY, mu, negligible, work, p)
+    return _sweep(phase, m, nv, mu, negligible, work, p)
 
 
 @kernel

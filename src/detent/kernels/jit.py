@@ -30,6 +30,17 @@ def kernel(function: F) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
+def inlined(function: F) -> F:
+    """`kernel`, put into each of its callers: a size that is a constant there is one in it, too.
+
+    For the inner loops of solvers, whose callers tell the six dofs of one free body, the
+    commonest size of all, from others. The arithmetic is the same, in the same order.
+    """
+    compiled: Any = Kernel(function, inline=True) if JIT_ENABLED else function
+    KERNELS.append(compiled)
+    return compiled  # type: ignore[no-any-return]
+
+
 def cache_of(function: Any) -> Path:
     """The folder in which the machine code of a kernel is kept."""
     return Path(folder_of(Path(function.py_func.__code__.co_filename)))

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from detent.kernels.constants import ROUND_OFF
-from detent.kernels.jit import kernel
+from detent.kernels.constants import ONE_BODY, ROUND_OFF
+from detent.kernels.jit import inlined, kernel
 from detent.kernels.linalg import Floats, Indices
 from detent.kernels.struct import Struct
 
@@ -61,7 +61,7 @@ def projection_work(rows: int, nv: int) -> ProjectionWork:
     )
 
 
-@kernel
+@inlined
 def scale_rows(N: Floats, m: int, nv: int, work: ProjectionWork) -> None:
     """The rows at unit length into ``work.unit``, with zeros for a row of round-off."""
     scale, unit = work.scale, work.unit
@@ -82,7 +82,7 @@ def scale_rows(N: Floats, m: int, nv: int, work: ProjectionWork) -> None:
             unit[k, i] *= scale[i]
 
 
-@kernel
+@inlined
 def start_factor(u0: Floats, nv: int, F: Floats) -> int:
     """Start with Q as the identity; the number of active rows: none."""
     for j in range(nv):
@@ -93,7 +93,7 @@ def start_factor(u0: Floats, nv: int, F: Floats) -> int:
     return 0
 
 
-@kernel
+@inlined
 def rotate_row(unit: Floats, row: int, nv: int, scratch: Floats, F: Floats) -> None:
     """``d`` becomes Qᵀ n of a row."""
     for k in range(nv):
@@ -105,7 +105,7 @@ def rotate_row(unit: Floats, row: int, nv: int, scratch: Floats, F: Floats) -> N
         F[j, nv + 1] = s
 
 
-@kernel
+@inlined
 def outside_squared(q: int, nv: int, F: Floats) -> float:
     """The squared length of the row in ``d`` outside the span of the q active rows."""
     s = 0.0
@@ -114,7 +114,7 @@ def outside_squared(q: int, nv: int, F: Floats) -> float:
     return s
 
 
-@kernel
+@inlined
 def _bring_forward(q: int, nv: int, F: Floats) -> None:
     """Swap the direction of Q2 that is nearest to the row in ``d`` to place q.
 
@@ -130,7 +130,7 @@ def _bring_forward(q: int, nv: int, F: Floats) -> None:
             F[q, k], F[nearest, k] = F[nearest, k], F[q, k]
 
 
-@kernel
+@inlined
 def append_row(b: float, outside: float, q: int, nv: int, scratch: Floats, F: Floats) -> None:
     """Make the row in ``d`` the active row number q, by one Householder reflection."""
     _bring_forward(q, nv, F)
@@ -172,7 +172,7 @@ def _drop_row(position: int, q: int, nv: int, F: Floats) -> None:
             F[i + 1, k] = c * lower - s * upper
 
 
-@kernel
+@inlined
 def _read_multipliers(q: int, nv: int, F: Floats, p: Floats) -> None:
     """The multipliers of the active rows, scaled to unit length."""
     R = nv + 3
@@ -183,7 +183,7 @@ def _read_multipliers(q: int, nv: int, F: Floats, p: Floats) -> None:
         p[j] = s / F[j, R + j]
 
 
-@kernel
+@inlined
 def _read_rates(q: int, nv: int, F: Floats, r: Floats) -> None:
     """How fast the multipliers shrink as the one of the row in ``d`` grows: R⁻¹ d1."""
     R = nv + 3
@@ -194,7 +194,7 @@ def _read_rates(q: int, nv: int, F: Floats, r: Floats) -> None:
         r[j] = s / F[j, R + j]
 
 
-@kernel
+@inlined
 def _read_point(q: int, nv: int, F: Floats, u: Floats) -> None:
     """The point nearest to ``u0`` at which the active rows are equalities."""
     for k in range(nv):
@@ -206,7 +206,7 @@ def _read_point(q: int, nv: int, F: Floats, u: Floats) -> None:
                 u[k] += s * F[j, k]
 
 
-@kernel
+@inlined
 def _most_violated(m: int, nv: int, u: Floats, tolerance: float, work: ProjectionWork) -> int:
     """The row of unit length that is violated most; -1 if none is."""
     unit, bound, slack, state = work.unit, work.bound, work.slack, work.state
@@ -235,7 +235,7 @@ def _first_to_vanish(q: int, p: Floats, r: Floats) -> tuple[int, float]:
     return position, when
 
 
-@kernel
+@inlined
 def _full_step(b: float, outside: float, q: int, nv: int, F: Floats) -> float:
     """The multiplier at which the new row is satisfied; infinite if it is dependent."""
     if not outside > ROUND_OFF * ROUND_OFF:
@@ -279,7 +279,7 @@ def _restore_signs(q: int, nv: int, work: ProjectionWork) -> int:
     return q
 
 
-@kernel
+@inlined
 def _add_or_drop(row: int, q: int, nv: int, work: ProjectionWork) -> int:
     """One iteration towards making a row active; how many are active then."""
     F, p, r, b = work.F, work.p, work.r, work.bound[row]
@@ -339,6 +339,38 @@ def iteration_limit(m: int, nv: int) -> int:
     return 4 * (m + nv) + 20
 
 
+@inlined
+def _project(
+    N: Floats,
+    b: Floats,
+    m: int,
+    nv: int,
+    u0: Floats,
+    limit: int,
+    work: ProjectionWork,
+    u: Floats,
+    p: Floats,
+) -> tuple[int, int]:
+    tolerance = _start(N, b, m, nv, u0, work)
+    q, status, iteration = start_factor(u0, nv, work.F), SOLVED, 0
+    while status == SOLVED:
+        _read_point(q, nv, work.F, u)
+        row = _most_violated(m, nv, u, tolerance, work)
+        if row < 0:
+            break
+        rotate_row(work.unit, row, nv, work.r, work.F)
+        while work.state[row] == _FREE and iteration < limit:
+            q = _add_or_drop(row, q, nv, work)
+            iteration += 1
+        if work.state[row] == _FREE:
+            status = LIMIT
+            q = _restore_signs(q, nv, work)
+            _read_point(q, nv, work.F, u)
+    if not _finish(m, q, nv, work, p) and status == SOLVED:
+        status = INFEASIBLE
+    return status, iteration
+
+
 @kernel
 def project_onto_rows(
     N: Floats,
@@ -362,21 +394,6 @@ def project_onto_rows(
     left out; or ``LIMIT`` when the iterations are used up (`iteration_limit` is ample).
     In every case ``p`` is not negative, and the active rows are equalities.
     """
-    tolerance = _start(N, b, m, nv, u0, work)
-    q, status, iteration = start_factor(u0, nv, work.F), SOLVED, 0
-    while status == SOLVED:
-        _read_point(q, nv, work.F, u)
-        row = _most_violated(m, nv, u, tolerance, work)
-        if row < 0:
-            break
-        rotate_row(work.unit, row, nv, work.r, work.F)
-        while work.state[row] == _FREE and iteration < limit:
-            q = _add_or_drop(row, q, nv, work)
-            iteration += 1
-        if work.state[row] == _FREE:
-            status = LIMIT
-            q = _restore_signs(q, nv, work)
-            _read_point(q, nv, work.F, u)
-    if not _finish(m, q, nv, work, p) and status == SOLVED:
-        status = INFEASIBLE
-    return status, iteration
+    if nv == ONE_BODY:
+        return _project(N, b, m, ONE_BODY, u0, limit, work, u, p)
+    return _project(N, b, m, nv, u0, limit, work, u, p)

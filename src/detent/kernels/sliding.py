@@ -104,16 +104,13 @@ def contact_mobilities(m: int, nv: int, work: FrictionWork) -> None:
     N, T, W = work.restitution.impact.N, work.T, work.W
     largest = 0.0
     for i in range(m):
-        for j in range(6):
-            W[i, j] = 0.0
+        nn, na, nb, aa, bb = 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(nv):
             n, a, b = N[i, k], T[2 * i, k], T[2 * i + 1, k]
-            W[i, 0] += n * n
-            W[i, 1] += n * a
-            W[i, 2] += n * b
-            W[i, 3] += a * a
-            W[i, 4] += b * b
-        largest = max(largest, W[i, 0], W[i, 3], W[i, 4])
+            nn, na, nb = nn + n * n, na + n * a, nb + n * b
+            aa, bb = aa + a * a, bb + b * b
+        W[i, 0], W[i, 1], W[i, 2], W[i, 3], W[i, 4], W[i, 5] = nn, na, nb, aa, bb, 0.0
+        largest = max(largest, nn, aa, bb)
     negligible = NO_MOTION * NO_MOTION * largest
     for i in range(m):
         if W[i, 0] <= negligible:

@@ -6,7 +6,6 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.lib.recfunctions import repack_fields
 
 from detent.coupling import Coupling, FourChannel
 from detent.engines.host import Host
@@ -45,6 +44,7 @@ from detent.setup.device import (
 )
 from detent.setup.hand import aim, fill_hand
 from detent.setup.joints import with_joint_gains
+from detent.setup.kept_rows import with_columns
 from detent.setup.lead import lead_for
 from detent.setup.passivity import watch_world
 from detent.setup.prepared import Prepared, Settings
@@ -52,7 +52,7 @@ from detent.setup.progress import telling
 from detent.setup.sinking import heavy_tool
 from detent.setup.thin import thin_walls
 from detent.shapes.felt import FeltWorld
-from detent.world.contact import Contact, settled
+from detent.world.contact import USUAL, Contact, settled
 from detent.world.held_by import held_by
 from detent.world.weight import default_gains
 from detent.world.world import World
@@ -80,7 +80,9 @@ class WorldSubject:
 
     def settled(self, contact: Contact, rate: float) -> Contact:
         """The contact with numbers: what holds the bodies of this world at this rate [Hz]."""
-        gains = default_gains(self.world.model, self.world.qpos, rate)
+        gains = USUAL  # where the caller says how stiff it is, nothing need be weighed
+        if contact.stiffness is None:
+            gains = default_gains(self.world.model, self.world.qpos, rate)
         return settled(contact, gains, self.world.friction)
 
     def start(self) -> ToolStart:
@@ -93,8 +95,8 @@ class WorldSubject:
         """All columns, but those of objects near a local model where there is none."""
         if self.cut is not None:
             return rows.copy()
-        names = [name for name in rows.dtype.names or () if not name.startswith("near_")]
-        return repack_fields(rows[names])
+        names = rows.dtype.names or ()
+        return with_columns(rows, tuple(name for name in names if not name.startswith("near_")))
 
     def describe(self) -> dict[str, Any]:
         """Nothing that the world itself does not say."""

@@ -32,10 +32,10 @@ from detent.kernels.sliding import (
 from detent.kernels.spans import take_spans, whiten_velocity_spans
 from detent.kernels.vectors import clear_vector, dot
 from detent.servo.constants import BACK_TO_BOND, HELD_SWEEPS
-from detent.servo.contact.columns import clear_row, columns, pack_spans, unpack_spans
+from detent.servo.contact.columns import pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
 from detent.servo.contact.impulses import describe_hit, tangent, whiten_hit_tangents
-from detent.servo.contact.rows import add_relative_row, lose_row
+from detent.servo.contact.rows import lose_row, write_relative_row
 from detent.servo.contact.torques import add_forces
 from detent.servo.structs import Rows, Scene, Servo
 from detent.servo.world.move import accelerate
@@ -94,8 +94,7 @@ def gather_held(sc: Scene, rows: Rows, root: int, room: int) -> int:
         elif sticks(rows, r):
             describe_hit(rows, r, m)
             for k in range(2):
-                clear_row(rows.hit_tangent[m], k, columns(rows, r))
-                add_relative_row(sc, rows, r, tangent(rows.normal[r], k), rows.hit_tangent[m, k])
+                write_relative_row(sc, rows, r, tangent(rows.normal[r], k), rows.hit_tangent[m], k)
             m += 1
         r = rows.next_row[r]
     return m

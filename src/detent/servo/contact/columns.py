@@ -117,6 +117,10 @@ def unpack_spans(rows: Rows) -> None:
 @kernel
 def pack_row(rows: Rows, r: int, row: np.ndarray, n: int, out: np.ndarray) -> None:
     """out ← a row in the columns of row r, spread over those of the collision."""
+    if columns(rows, r) == n:  # all of them
+        for c in range(n):
+            out[c] = row[c]
+        return
     for c in range(n):
         out[c] = 0.0
     column = 0

@@ -27,7 +27,7 @@ from detent.servo import places
 from detent.servo.constants import APPROACH, NO_IMPULSE, REACTIVATIONS
 from detent.servo.contact.columns import clear_row, columns, pack_row, pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
-from detent.servo.contact.rows import add_normal_row, add_relative_row, lose_row
+from detent.servo.contact.rows import add_normal_row, lose_row, write_relative_row
 from detent.servo.structs import COLLIDING, JOINT_DAMPING, Motion, Rows, Scene, Servo
 
 
@@ -79,10 +79,8 @@ def describe_sliding(sc: Scene, rows: Rows, r: int, hit: int, p: np.ndarray) -> 
     """
     squared = 0.0
     for k in range(2):
-        row = rows.hit_tangent[hit, k]
-        clear_row(rows.hit_tangent[hit], k, columns(rows, r))
-        add_relative_row(sc, rows, r, tangent(rows.normal[r], k), row)
-        squared += spans_dot(rows.span[r], 2, row, sc.qvel) ** 2
+        write_relative_row(sc, rows, r, tangent(rows.normal[r], k), rows.hit_tangent[hit], k)
+        squared += spans_dot(rows.span[r], 2, rows.hit_tangent[hit, k], sc.qvel) ** 2
     rows.hit_friction[hit] = rows.friction[r]
     static, slow = p["friction_static"][0], p["friction_dead_band"][0]
     if squared > slow * slow and static > 0.0:

@@ -13,7 +13,7 @@ from detent.kernels.spans import project_spans, whiten_open_spans
 from detent.kernels.vectors import Triple, cross, dot
 from detent.servo.constants import LAG, LEVER, SAME
 from detent.servo.contact.columns import clear_row, column_shift, columns, same_columns
-from detent.servo.contact.free_body import write_free_row
+from detent.servo.contact.free_body import is_free, write_free_row
 from detent.servo.contact.joint_limits import joint_limit_rows
 from detent.servo.contact.pairs import copy_pair, describe_pair
 from detent.servo.contact.rods import meet_rod
@@ -80,7 +80,7 @@ def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
 
     Its pair of geoms is known (`describe_pair`).
     """
-    contact, normal, point, tree = sc.contact, rows.normal, rows.point, rows.tree
+    contact, normal, point = sc.contact, rows.normal, rows.point
     for k in range(3):
         normal[r, k], point[r, k] = contact["frame"][c, k], contact["pos"][c, k]
     rows.separation[r], rows.patch[r] = contact["dist"][c], contact["vert"][c, 0]
@@ -88,14 +88,14 @@ def write_contact_row(sc: Scene, rows: Rows, c: int, r: int) -> None:
         meet_rod(sc, rows, c, r)
     n = (normal[r, 0], normal[r, 1], normal[r, 2])
     p = (point[r, 0], point[r, 1], point[r, 2])
-    if tree[r, 0] >= 0 and tree[r, 1] >= 0:
+    if is_free(sc, rows, r):
+        write_free_row(sc, rows, r, n, p, rows.jac[r])
+    elif min(rows.tree[r, 0], rows.tree[r, 1]) < 0:
+        write_one_sided_row(sc, rows, r, n, p)
+    else:
         clear_row(rows.jac, r, columns(rows, r))
         add_relative_row(sc, rows, r, rows.normal[r], rows.jac[r])
         forget_row(rows, r)
-    elif sc.tree_free[max(tree[r, 0], tree[r, 1])] != 0:
-        write_free_row(sc, rows, r, n, p)
-    else:
-        write_one_sided_row(sc, rows, r, n, p)
 
 
 @kernel
@@ -130,6 +130,17 @@ def add_relative_row(sc: Scene, rows: Rows, r: int, direction: Vector, out: np.n
             sign = 1.0 if side == 1 else -1.0
             shift = column_shift(sc, rows, r, rows.tree[r, side])
             add_point_row(sc, rows.body[r, side], rows.point[r], direction, sign, shift, out)
+
+
+@kernel
+def write_relative_row(sc: Scene, rows: Rows, r: int, d: Triple, A: np.ndarray, k: int) -> None:
+    """Row k of A ← dᵀ(J₂ − J₁) at the contact of row r, in the columns of that row."""
+    if is_free(sc, rows, r):
+        point = rows.point
+        write_free_row(sc, rows, r, d, (point[r, 0], point[r, 1], point[r, 2]), A[k])
+    else:
+        clear_row(A, k, columns(rows, r))
+        add_relative_row(sc, rows, r, d, A[k])
 
 
 @kernel
