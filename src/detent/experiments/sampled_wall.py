@@ -15,6 +15,7 @@ from detent.local import LocalModel, Pace
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
+from detent.world.friction import NO_FRICTION
 from detent.world.world import World
 
 EASED = (
@@ -72,7 +73,9 @@ class WallCase:
             resolution=self.resolution,
             noise=self.noise,
         )
-        contact = Contact(self.stiffness, self.damping, mode="penalty", strategy="saturate")
+        contact = Contact(
+            self.stiffness, self.damping, mode="penalty", strategy="saturate", friction=NO_FRICTION
+        )
         session = Session(
             world, contact, Direct(), device, AT_ONCE, rate=1.0 / self.step, passivity=passivity,
             local=None if self.engine is None else LocalModel(),
