@@ -43,22 +43,41 @@ def certain_travel(slack: np.ndarray, travel: np.ndarray, radius: float) -> floa
 
 
 @kernel
-def certain_work(slack: np.ndarray, travel: np.ndarray, wrench: np.ndarray, radius: float) -> float:
-    """The work [J] of a held wrench along a certain travel (`certain_travel`).
+def certain_work(
+    slack: np.ndarray,
+    gone: np.ndarray,
+    edge: np.ndarray,
+    travel: np.ndarray,
+    wrench: np.ndarray,
+    radius: float,
+) -> float:
+    r"""The work [J] of a held wrench along a way that was gone for sure.
 
     A spring K on readings seems to give K D²/2 with each count of an encoder, and K σ² with each
-    reading that has noise: none of that is in it, nor what a motion within the tube really gives.
+    reading that has noise. Of what goes to and fro in the tube of `certain_travel` none counts;
+    what comes out of it counts from where the rod was last pushed, by the wrench then (*edge*) and
+    now, over the way that is *gone* since:
+
+    .. math:: \tfrac{1}{2} (F_{edge} + F) \cdot \sum \Delta x
+
+    While the rod is pushed on, the held wrench counts as it is. What a motion within the tube
+    really gives is not in it.
     """
-    size, work = 0.0, 0.0
+    size, before = 0.0, 0.0
     for i in range(3):
+        before += gone[i] * gone[i]
+        gone[i] += travel[i]
         slack[i] += travel[i]
         size += slack[i] * slack[i]
     size = math.sqrt(size)
     if size <= radius:
         return 0.0
+    share, work = (0.5 if before > 0.0 else 0.0), 0.0
     for i in range(3):
-        work += wrench[i] * slack[i] * (1.0 - radius / size)
+        work += (share * edge[i] + (1.0 - share) * wrench[i]) * gone[i]
         slack[i] *= radius / size
+        edge[i] = wrench[i]
+        gone[i] = 0.0
     return work
 
 

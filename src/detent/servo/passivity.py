@@ -107,8 +107,10 @@ def count_port(ob: Observed, st: State, step: float) -> None:
     ob.energy[PORT] -= ob.energy[OUT]
     for block in range(2):
         part = slice(3 * block, 3 * block + 3)
-        work = certain_work(ob.drift[part], ob.travel[part], ob.sum[part], ob.blur[block])
-        ob.energy[CERTAIN] -= work
+        ob.energy[CERTAIN] -= certain_work(
+            ob.drift[part], ob.gone[part], ob.edge[part], ob.travel[part], ob.sum[part],
+            ob.blur[block],
+        )  # fmt: skip
     if ob.dual[0] == 0:
         count_own(ob, step)
     clear_vector(ob.sum)
