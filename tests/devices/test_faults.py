@@ -203,10 +203,11 @@ def test_the_watchdog_of_force_dimension_takes_the_force_from_a_killed_servo(
 @needs_speed
 @pytest.mark.live
 def test_a_killed_servo_of_a_moteus_pushes_no_more(tmp_path: Path) -> None:
-    """Its firmware is told 10 ms: zero by then, and at most one push that was under way comes.
+    """Its firmware is told 10 ms: zero by then, counted from the last push that it was told.
 
     Where others had the processor, so that the fake itself was late by more than a millisecond, or
-    that push was, a trial says nothing about the time, and is made again.
+    the kernel took its time to end the servo, for which its driver goes on (`host.STALE`), a trial
+    says nothing about the time, and is made again.
     """
     with (
         FAKED["moteus"](tmp_path) as faked,
@@ -217,13 +218,12 @@ def test_a_killed_servo_of_a_moteus_pushes_no_more(tmp_path: Path) -> None:
             servo = bear()
             assert wait_for(lambda: fake.force() != 0.0, 300.0)
             assert fake.timeout == pytest.approx(0.01)
-            fake.lag, pushes = 0.0, fake.pushes
+            fake.lag = 0.0
             os.kill(servo, signal.SIGKILL)
             killed = time.monotonic()
             time.sleep(0.0105)
             left, late = fake.force(), time.monotonic() - killed
             assert wait_for(lambda: fake.force() == 0.0)
-            assert fake.pushes <= pushes + 2  # one more may have come before the signal did
             if fake.lag < 1e-3 and late < 0.0125 and fake.told < killed + 5e-4:
                 told += 1
                 assert left == 0.0

@@ -124,7 +124,6 @@ class FakeMoteus(Line):
     def __init__(self, folder: Path) -> None:
         self.knob, self.mode, self.told = Body(1e-4, 0.3, 0.003), 0, -math.inf
         self.timeout, self.bad, self.trips, self.fault = 0.1, 0, 0, False
-        self.pushes = 0  # commands with a torque
         super().__init__(folder)
 
     def force(self) -> float:
@@ -154,7 +153,6 @@ class FakeMoteus(Line):
             assert frame[3:6] == bytes([0x0C, 8, 0x20])
             values = struct.unpack("<8f", frame[6:38])
             self.bad += not math.isfinite(values[2])
-            self.pushes += values[2] != 0.0
             self.mode, self.timeout, self.told = 10, values[7], time.monotonic()
             self.knob.push = max(-values[5], min(values[5], values[2]))
         self.knob.place += self.jump
