@@ -9,7 +9,6 @@ import numpy as np
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import dot
 
-TWO_TUBES, FAR = 4.0, 1.0  # [-] radii; [m, rad] beyond any way since a turn
 FADE = (0.5e-3, 1.5e-3)  # [J] of a deficit, between which a wrench gives way to the damper alone
 
 
@@ -44,44 +43,22 @@ def certain_travel(slack: np.ndarray, travel: np.ndarray, radius: float) -> floa
 
 
 @kernel
-def certain_work(
-    slack: np.ndarray,
-    gone: np.ndarray,
-    edge: np.ndarray,
-    travel: np.ndarray,
-    wrench: np.ndarray,
-    radius: float,
-) -> float:
+def certain_work(slack: np.ndarray, travel: np.ndarray, wrench: np.ndarray, radius: float) -> float:
     """The work [J] of a held wrench along a certain travel (`certain_travel`).
 
     A spring K on readings seems to give K D²/2 with each count of an encoder, and K σ² with each
     reading that has noise: none of that is in it, nor what a motion within the tube really gives.
-    But a swing that is wider than two tubes also went through the tube when it turned, where a
-    spring is strongest: that counts as soon as it is known, by the mean of the wrench at the turn
-    (*edge*) and now. *gone* is the way since the turn, or far away when that has been counted.
     """
-    before, size, way, work = 0.0, 0.0, 0.0, 0.0
+    size, work = 0.0, 0.0
     for i in range(3):
-        before += slack[i] * slack[i]
         slack[i] += travel[i]
         size += slack[i] * slack[i]
     size = math.sqrt(size)
-    turned = size <= radius and math.sqrt(before) > (1.0 - 1e-9) * radius
-    for i in range(3):
-        if turned:
-            gone[i], edge[i] = 0.0, wrench[i]
-        gone[i] += travel[i]
-        way += gone[i] * gone[i]
     if size <= radius:
         return 0.0
-    way = math.sqrt(way)
-    known = TWO_TUBES * radius < way < FAR
     for i in range(3):
         work += wrench[i] * slack[i] * (1.0 - radius / size)
         slack[i] *= radius / size
-        if known:
-            work += 0.5 * (edge[i] + wrench[i]) * gone[i] * 2.0 * radius / way
-            gone[i] = 2.0 * FAR
     return work
 
 

@@ -44,9 +44,7 @@ class Observed(Struct):
     sensed: np.ndarray  # (6,) the hand's wrench at the last reading of a display
     travel: np.ndarray  # (6,) [m, rad] between the last two readings
     slack: np.ndarray  # (6,) see `certain_travel`
-    drift: np.ndarray  # (6,) see `certain_work`, as the two below
-    gone: np.ndarray  # (6,) [m, rad] since the wrench of the next line
-    edge: np.ndarray  # (6,) [N, N·m]
+    drift: np.ndarray  # (6,) see `certain_work`
     still: np.ndarray  # (2,) ticks since a certain travel
     twist: np.ndarray  # (6,) along actuated axes; of a display, the speed at which it yields
     wrench: np.ndarray  # (6,) what the controller added in this tick
@@ -60,7 +58,6 @@ def make_observed(bodies: int = 0) -> Observed:
         energy=a(7), counts=a(7, whole), dual=a(1, whole), delay=a(1, whole),
         period=np.ones(1, whole), damping=a(2), friction=a(2), radius=a(2), blur=a(2),
         floor=a(1), weight=a(bodies), height=a(1), taken=a(6), past=a((MOST_DELAY + 1, 6)),
-        sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6), drift=a(6),
-        gone=a(6), edge=a(6), still=a(2),
+        sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6), drift=a(6), still=a(2),
         twist=a(6), wrench=a(6), acts=a(1, whole),
     )  # fmt: skip

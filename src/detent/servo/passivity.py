@@ -107,10 +107,8 @@ def count_port(ob: Observed, st: State, step: float) -> None:
     ob.energy[PORT] -= ob.energy[OUT]
     for block in range(2):
         part = slice(3 * block, 3 * block + 3)
-        ob.energy[CERTAIN] -= certain_work(
-            ob.drift[part], ob.gone[part], ob.edge[part], ob.travel[part], ob.sum[part],
-            ob.blur[block],
-        )  # fmt: skip
+        work = certain_work(ob.drift[part], ob.travel[part], ob.sum[part], ob.blur[block])
+        ob.energy[CERTAIN] -= work
     if ob.dual[0] == 0:
         count_own(ob, step)
     clear_vector(ob.sum)
