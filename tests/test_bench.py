@@ -7,7 +7,9 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +18,12 @@ import pytest
 from typer.testing import CliRunner
 
 from detent import bench, cli
+from detent.bench import map as map_bench
 from detent.bench.baseline import BINS, baseline_lateness, read_histogram
 from detent.bench.fair import compare_skips
 from detent.bench.impulse import compare_costs
 from detent.bench.live import bench_live
+from detent.bench.map import Share, efficiency, makespan
 from detent.bench.rounds import Job, Numbers, alternate, median_ratio
 from detent.bench.table import BARS, judge
 from detent.bench.turns import Turn, compare_turns, schedule_drift
@@ -33,7 +37,7 @@ KEPT: Numbers = {
 MISSED: Numbers = KEPT | {"friction_over_smooth": 2.0}
 NOT_IN_EVERY_RUN = {
     *("cold_over_small_compile", "mechanism_new_over_small_compile"),  # they take long
-    *("tick_over_bullet_step", "page_updates_hz"),
+    *("tick_over_bullet_step", "page_updates_hz", "map_efficiency"),
     *("body_exponent", "dropped_among_200_boxes"),
     *(f"among_{n}_boxes_over_mj_step" for n in (10, 50, 200)),
     # where real-time priority is not allowed
@@ -251,3 +255,40 @@ def test_what_is_compared_is_alike(quick_run: tuple[int, dict[str, Any]]) -> Non
         assert numbers["live_page"] == "none"
         assert numbers["live_8khz_baseline"] in ("cyclictest", "sleep loop")
     assert numbers["allocations"] == 0
+
+
+# --- two workers for a map
+
+
+def test_tasks_go_to_whoever_is_free() -> None:
+    assert makespan([0.0], [1.0, 2.0, 3.0]) == 6.0
+    assert makespan([0.0, 0.0], [1.0, 2.0, 3.0]) == 4.0
+    assert makespan([5.0, 0.0], [1.0, 1.0]) == 5.0
+
+
+def test_starts_the_last_task_and_this_process_cost_efficiency() -> None:
+    tasks = [Share(1, 0.0, 1.0)] * 100
+    assert efficiency((0.0, tasks), (0.0, tasks)) == 1.0
+    assert efficiency((0.0, tasks), (10.0, tasks)) == pytest.approx(100.0 / 120.0)
+    late = [Share(1, 10.0, 1.0), Share(2, 10.0, 1.0), *tasks[2:]]
+    assert efficiency((0.0, tasks), (0.0, late)) < 0.99
+    long = [*tasks[:-1], Share(1, 0.0, 20.0)]
+    assert efficiency((0.0, long), (0.0, long)) < 0.9
+
+
+def test_a_map_is_timed_task_by_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Inline:
+        def submit(self, work: Callable[..., Any], task: list[Any]) -> Any:
+            result = Future[Any]()
+            result.set_result(work(task))
+            return result
+
+    @contextmanager
+    def opened(where: str, folder: Path) -> Iterator[Inline]:
+        assert where == "local:2"
+        yield Inline()
+
+    monkeypatch.setattr(map_bench, "open_executor", opened)
+    own, found = map_bench.shares(2, 2)
+    assert len(found) == 1 and found[0].begun > 0.0
+    assert 0.0 < found[0].used <= own

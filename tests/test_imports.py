@@ -66,7 +66,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "bench": {
         *("errors", "checks", "kernels", "world", "mechanism", "local", "coupling", "devices"),
-        *("hands", "servo", "engines", "record", "setup", "session", "app", ROOT),
+        *("hands", "servo", "engines", "record", "setup", "session", "maps", "app", ROOT),
     },
     "cli": {
         *("errors", "checks", "kernels", "world", "mechanism", "local", "coupling", "devices"),

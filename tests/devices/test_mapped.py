@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
 from detent import Contact, ForcePath, FourChannel, Session, World
+from detent.app.actuators import Actuators
 from detent.devices import AdmittanceDisplay, Gripper, Inertial, Mapped, Preset, preset
 from detent.devices.port import BUTTONS, DEAD_MAN, FLAGS
 from detent.errors import ParameterError, UnknownNameError
@@ -269,3 +271,25 @@ def test_a_gripper_keeps_its_cap_and_names_an_actuator_that_is_there() -> None:
         ).run(0.01)
     with pytest.raises(ParameterError, match="apart"):
         Gripper("claw", opening=(0.01, 0.01))
+
+
+@pytest.mark.live
+@pytest.mark.skipif(not JIT_ENABLED, reason="a live servo needs the compiler")
+def test_what_a_gripper_drives_nobody_else_does() -> None:
+    """A slider of the page told the same actuator something else, sixty times a second."""
+    world = World.from_string(CLAW, tool="palm")
+    grip = Gripper("claw", opening=(0.03, 0.0), control=(0.0, 0.02))
+    with Session(world, device=Mapped(preset("omega.7"), gripper=grip)).live(rate=500.0) as live:
+        assert live.gripped == 0
+        with pytest.raises(ParameterError, match="the device's gripper drives"):
+            live.drive(0, 0.01)
+        gui = MagicMock()
+        Actuators(gui, Session(world), live)
+        slider = gui.add_slider
+        assert slider.call_args.kwargs["disabled"]
+        assert "gripper of the device" in slider.call_args.kwargs["hint"]
+        slider.return_value.on_update.assert_not_called()
+    with Session(world, device=preset("omega.7")).live(rate=500.0) as live:
+        assert live.gripped is None
+        live.drive(0, 0.01)
+        assert wait_for(lambda: live.controls[0] == 0.01)

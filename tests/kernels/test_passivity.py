@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from detent.devices.limits import largest_damper
 from detent.kernels.passivity import (
     FADE,
     certain_travel,
@@ -17,7 +18,6 @@ from detent.kernels.passivity import (
     share_left,
     tank_share,
 )
-from detent.setup.passivity import largest_damper
 
 
 def test_the_work_of_a_held_wrench_is_that_of_its_path() -> None:

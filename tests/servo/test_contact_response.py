@@ -388,6 +388,9 @@ def test_rigid_contacts_do_not_penetrate() -> None:
     assert run["depth"].max() <= 1e-9
     np.testing.assert_allclose(run["environment_wrench"][-1, :2], [-0.32, 0.4], atol=1e-9)
     np.testing.assert_allclose(run["tool_position"][-1, :2], [0.059, -0.0695], atol=1e-6)
+    stiff = Contact(9_000.0, 5.0, mode="rigid")  # which means nothing here
+    again = loose(world, stiff, rate=512).run(0.5, Constant(force=(0.32, -0.4)))
+    assert (again["tool_position"] == run["tool_position"][: len(again)]).all()
 
 
 def test_a_rigid_box_falls_flat_without_penetrating() -> None:

@@ -892,3 +892,16 @@ def test_the_device_of_a_hinged_tool_is_a_small_mass_in_all_directions() -> None
     assert np.linalg.norm(trace["device_wrench"][:, :3], axis=1).max() < 3.0 * 2.0 + 9.81
     exact = replace(IDEAL, exact=True).inertia(np.diag([1.0, 9, 9, 1, 1, 1]), np.ones(6))
     np.testing.assert_array_equal(exact, np.diag([1.0, 9, 9, 1, 1, 1]))
+
+
+def test_joints_do_not_shake_a_late_device_and_chosen_gains_that_do_are_noted() -> None:
+    """A door on a device that is two ticks late stopped the servo."""
+    device = Inertial(1.0, 1.0, delay_ticks=2, offset=(2e-6, 1e-6))
+    door = World.builtin("door")
+    firm = Session(door, device=device).run(0.4)
+    force = np.abs(firm["topology_wrench"]).max(axis=1)
+    assert 0.0 < force[-50:].max() < 0.1 * force[:50].max()
+    assert not any("shake" in note for note in firm.meta["notes"])
+    chosen = FourChannel(topology=Topology(5e4, 100.0))
+    notes = Session(door, coupling=chosen, device=device).run(0.01).meta["notes"]
+    assert any("shake a device that is 2 periods late" in note for note in notes)

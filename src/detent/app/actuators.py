@@ -33,10 +33,14 @@ class Actuators:
         now = float(self._live.controls[i])
         least, most = control_range(model, i, now)
         step = float(np.round((most - least) / STEPS, 12))
+        owned = i == self._live.gripped
+        hint = f"u{i}, what the actuator is told; it acts on {acted_on(model, i)}."
         slider = gui.add_slider(
-            model.actuator(i).name or f"actuator {i}", least, most, step, now,
-            hint=f"u{i}, what the actuator is told; it acts on {acted_on(model, i)}.",
+            model.actuator(i).name or f"actuator {i}", least, most, step, now, disabled=owned,
+            hint=hint + " The gripper of the device drives it." * owned,
         )  # fmt: skip
+        if owned:  # two who tell it would fight, tick by tick
+            return
 
         async def changed(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
             self._live.drive(i, float(event.target.value))

@@ -12,6 +12,7 @@ from detent.bench.impulse import bench_impulses
 from detent.bench.linkage import bench_linkage
 from detent.bench.live import bench_live
 from detent.bench.local import bench_local
+from detent.bench.map import bench_map
 from detent.bench.memory import bench_memory
 from detent.bench.page_load import bench_page
 from detent.bench.passive import bench_passivity
@@ -28,7 +29,7 @@ __all__ = ["run_bench"]
 PARTS = (
     *(bench_tick, bench_contacts, bench_friction, bench_bodies, bench_static, bench_hits),
     *(bench_impulses, bench_linkage, bench_local, bench_size, bench_admittance, bench_mechanism),
-    *(bench_driver, bench_passivity, bench_lockstep, bench_start, bench_memory),
+    *(bench_driver, bench_passivity, bench_lockstep, bench_start, bench_memory, bench_map),
 )
 LIVE_SHARE = 0.6  # of the time that all measurements take
 

@@ -81,6 +81,8 @@ BARS: dict[str, tuple[str, float]] = {
     "merge_over_tick": ("≤", 1.0),
     "local_among_arms_over_alone": ("≤", 1.25),
     "page_updates_hz": ("≥", 30.0),
+    # two cores for the cells of a map
+    "map_efficiency": ("≥", 0.9),
     # the start
     "run_over_mj_step": ("≤", 1.0),
     "import_over_theirs": ("≤", 1.0),

@@ -7,12 +7,14 @@ period, d its delay in periods; K and B stiffness and damping of the wall.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from detent.checks import not_negative, positive
 from detent.errors import ParameterError
+from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 
 _FREQUENCIES = 4096  # at which the condition of passivity is looked at
 _HALVINGS = 60  # of an interval that has a stiffness in it
@@ -106,6 +108,51 @@ def sampled_device(
     return np.array(rows)
 
 
+def largest_damper(periods: int) -> float:
+    r"""a_max of a damper f = −a m v, delayed by so many samples, that does not overshoot.
+
+    .. math:: a T < \frac{d^d}{(d + 1)^{d + 1}}
+
+    from where the roots of z^d (z − 1) + aT become complex: 1, 0.25, 0.148, … for d = 0, 1, 2.
+    """
+    return float(periods**periods / (periods + 1) ** (periods + 1))
+
+
+def sampled_joint(stiffness: float, damping: float, step: float, delay: int) -> np.ndarray:
+    r"""A device along what joints hold, from sample to sample, on (x, v, a₋₁, …, a₋d).
+
+    .. math:: x^+ = x + T v + T^2 a/2,\ v^+ = v + T a,\quad a = -k x - b v
+
+    with gains per unit of inertia [1/s², 1/s], as those of `Topology` are, so the linkage and the
+    device's mass are not in it; a acts d samples later. Without delay it is stable where
+    :math:`k T/2 < b < 2/T`.
+    """
+    size = 2 + delay
+    unit = np.eye(size)
+    push = -stiffness * unit[0] - damping * unit[1]
+    acts = push if delay == 0 else unit[1 + delay]
+    rows = [unit[0] + step * unit[1] + 0.5 * step**2 * acts, unit[1] + step * acts]
+    rows += [push if j == 0 else unit[1 + j] for j in range(delay)]
+    return np.array(rows)
+
+
+def stable_joint(damping: float, step: float, delay: int) -> float:
+    """The largest stiffness [1/s²] that joints may have beside a damping [1/s]; 0 if none."""
+    return _stiffest(
+        lambda stiffness: sampled_joint(stiffness, damping, step, delay), 4.0 / step**2
+    )
+
+
+def firm_joint(step: float, delay: int) -> tuple[float, float]:
+    """Gains [1/s², 1/s] of joints that are as stiff as period and delay allow, with a margin.
+
+    Damping is half of the largest one that does not overshoot, stiffness its square: four times
+    that stiffness would be stable, or more.
+    """
+    fastest = largest_damper(delay) / step
+    return MOST_STIFFNESS * fastest**2, MOST_DAMPING * fastest
+
+
 def spectral_radius(matrix: np.ndarray) -> float:
     """Below 1 what it describes dies out."""
     return float(np.abs(np.linalg.eigvals(matrix)).max())
@@ -116,14 +163,19 @@ def stable_stiffness(
 ) -> float:
     """The largest K [N/m] at which the eigenvalues of the sampled device stay within the circle."""
 
-    def grows(stiffness: float) -> bool:
-        matrix = sampled_device(mass, damping, step, delay, stiffness, virtual_damping)
-        return spectral_radius(matrix) > 1.0 + 1e-10
+    return _stiffest(
+        lambda stiffness: sampled_device(mass, damping, step, delay, stiffness, virtual_damping),
+        4.0 * mass / step**2,  # beyond that no sampled spring holds
+    )
 
-    low, high = 0.0, 4.0 * mass / step**2  # beyond that no sampled spring holds
+
+def _stiffest(matrix: Callable[[float], np.ndarray], high: float) -> float:
+    """The largest stiffness at which what *matrix* describes does not grow."""
+    low = 0.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if grows(middle) else (middle, high)
+        grows = spectral_radius(matrix(middle)) > 1.0 + 1e-10
+        low, high = (low, middle) if grows else (middle, high)
     return low
 
 

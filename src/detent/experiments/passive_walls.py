@@ -1,4 +1,4 @@
-"""Walls at and beyond what a sampled device holds: Z-width, passivity, delay (B9)."""
+"""Walls at and beyond what a sampled device holds: Z-width and passivity (B9)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from detent import Passivity
 from detent.devices import SHEETS
-from detent.devices.limits import passive_stiffness, rule_of_thumb
+from detent.devices.limits import passive_stiffness
 from detent.experiments.protocol import (
     Claim,
     Experiment,
@@ -25,8 +25,8 @@ from detent.experiments.protocol import (
 from detent.experiments.sampled_wall import (
     WallCase,
     given,
-    growth,
     height,
+    measured_boundary,
     roughness,
     swing,
 )
@@ -64,13 +64,6 @@ WORDS = {
     "reference": "with a reference energy",
     "tank": "energy tank",
 }
-
-
-def measured_boundary(case: WallCase) -> float:
-    """[N/m] the stiffness at which growth crosses zero, between two runs beside the theory."""
-    theory = case.boundary
-    below, above = (growth(replace(case, stiffness=share * theory)) for share in (0.97, 1.03))
-    return theory * (0.97 + 0.06 * below / (below - above))
 
 
 def of_preset(name: str) -> WallCase:
@@ -220,69 +213,7 @@ def draw_laws(traces: dict[str, Trace], case: WallCase, path: Path) -> Any:
     return save(fig, path)
 
 
-# --- delay
-
-
-DELAYS = (0, 1, 2, 3, 4)
-STEPS = (250e-6, 1e-3)
-
-
-def compare_delays() -> Result:
-    """The largest stable stiffness against the delay of the device, at two rates."""
-    metrics, curves = Metrics(), {}
-    for step in STEPS:
-        found = []
-        for delay in DELAYS:
-            case = WallCase(1.0, step=step, delay=delay)
-            found.append((measured_boundary(case), case.boundary))
-            name = f"{1e6 * step:.0f}us.{delay}"
-            metrics[f"{name}.boundary"] = found[-1][0]
-            metrics[f"{name}.off"] = abs(found[-1][0] / found[-1][1] - 1.0)
-            hard = replace(case, stiffness=4.0 * case.boundary)
-            metrics[f"{name}.swing"] = swing(hard.run(2.0, 0.0, 0.05, LAWS["damper"]))
-        curves[step] = np.array(found)
-    return Result(metrics, delay_claims(metrics), {}, partial(draw_delays, curves))
-
-
-def delay_claims(m: Metrics) -> list[Claim]:
-    """K < (b + B)/(T/2 + dT)."""
-    worst = max(value for name, value in m.items() if name.endswith(".off"))
-    text = "boundary against eigenvalues with delay, five delays at two rates (largest difference)"
-    claims = [at_most("D.boundary", SOURCE, text, worst, 0.02)]
-    off = max(
-        abs(m[f"{1e6 * step:.0f}us.{d}.boundary"] / rule_of_thumb(0.5, step, d) - 1.0)
-        for step in STEPS
-        for d in DELAYS
-    )
-    text = "and against b/(T/2 + dT) (largest difference)"
-    claims.append(at_most("D.rule", SOURCE, text, off, 0.02))
-    ratio = m["1000us.0.boundary"] / m["1000us.1.boundary"]
-    text = "one tick of delay costs a factor (stiffness without it over that with it)"
-    claims.append(holds("D.factor", SOURCE, text, ratio, "3 ± 2 %", abs(ratio - 3.0) < 0.06))
-    for delay in DELAYS[:3]:
-        got = m[f"1000us.{delay}.swing"]
-        text = f"4 x the boundary with the controller, 1 ms, {delay} ticks of delay: swing"
-        claims.append(at_most(f"D.calm-{delay}", ISSUE, text, got, 2e-3, "m"))
-    return claims
-
-
-def draw_delays(curves: dict[float, np.ndarray], path: Path) -> Any:
-    """Stiffness over delay, measured and by theory."""
-    fig, axes = figure(1, 1, (7.0, 4.6), "The largest stable stiffness against the device's delay")
-    ax = axes[0, 0]
-    dense = np.linspace(0.0, DELAYS[-1], 80)
-    for (step, curve), colour in zip(curves.items(), COLOURS, strict=False):
-        label = f"T = {1e6 * step:.0f} µs"
-        ax.semilogy(DELAYS, curve[:, 0], "o", color=colour, label=f"{label}, measured")
-        rule = [rule_of_thumb(0.5, step, d) for d in dense]
-        ax.semilogy(dense, rule, color=colour, lw=1, label=f"{label}, b/(T/2 + dT)")
-    ax.set(xlabel="delay [ticks]", ylabel="stiffness [N/m]")
-    ax.legend(fontsize=8, frameon=False)
-    return save(fig, path)
-
-
 EXPERIMENTS = (
     Experiment("z-width", "B9", "The stiffest walls that devices hold", z_width),
     Experiment("passivity", "B9", "A wall at four times the boundary", beyond_boundary),
-    Experiment("delay", "B9", "Stiffness against delay", compare_delays),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,12 +10,17 @@ from detent import AT_ONCE, Passivity
 from detent.coupling import Direct
 from detent.devices import Inertial
 from detent.devices.limits import stable_stiffness
-from detent.hands import Constant
+from detent.hands import Constant, Playback
+from detent.local import LocalModel, Pace
 from detent.record.trace import Trace
 from detent.session import Session
 from detent.world.contact import Contact
+from detent.world.friction import NO_FRICTION
 from detent.world.world import World
 
+EASED = (
+    4.5  # periods in which a hand begins to push at the surface; a whole number leaves no motion
+)
 _RADIUS = 0.01  # [m] of the ball that is the tool
 _SCENE = f"""<mujoco><option gravity="0 0 0"/><worldbody>
   <geom name="wall" type="box" size="0.5 0.05 0.5" pos="0 -0.05 0"/>
@@ -40,6 +45,8 @@ class WallCase:
     noise: float = 0.0  # [m] rms
     push: float = 2.0  # [N]
     cap: float = 12.0  # [N]
+    engine: float | None = None  # [s] period and latency of an engine that has the wall
+    ease: float = 0.0  # [s] in which the hand begins to push
 
     @property
     def boundary(self) -> float:
@@ -66,11 +73,19 @@ class WallCase:
             resolution=self.resolution,
             noise=self.noise,
         )
-        contact = Contact(self.stiffness, self.damping, mode="penalty", strategy="saturate")
-        session = Session(
-            world, contact, Direct(), device, AT_ONCE, rate=1.0 / self.step, passivity=passivity
+        contact = Contact(
+            self.stiffness, self.damping, mode="penalty", strategy="saturate", friction=NO_FRICTION
         )
-        return session.run(seconds, Constant((0.0, -self.push, 0.0)))
+        session = Session(
+            world, contact, Direct(), device, AT_ONCE, rate=1.0 / self.step, passivity=passivity,
+            local=None if self.engine is None else LocalModel(),
+            pace=None if self.engine is None else Pace(self.engine),
+        )  # fmt: skip
+        force = np.array([0.0, -self.push, 0.0, 0.0, 0.0, 0.0])
+        if self.ease == 0.0:
+            return session.run(seconds, Constant(tuple(force[:3])))
+        rising = Playback([0.0, self.ease, seconds], [0.0 * force, force, force], "linear")
+        return session.run(seconds, rising)
 
 
 def height(trace: Trace) -> np.ndarray:
@@ -82,13 +97,25 @@ def growth(case: WallCase, periods: float = 8.0) -> float:
     """[1/s] at which the energy of a small motion about the depth of rest grows, in the wall.
 
     It starts there, 2 µm off; the first periods, in which delayed forces arrive, do not count.
+    A local model knows no wall that the tool was in before it looked: there the hand begins to
+    push at the surface, so slowly that the tool never leaves it.
     """
-    period = 2.0 * np.pi * np.sqrt(case.mass / case.stiffness)
-    trace = case.run((periods + 2.0) * period, gap=-(case.depth - 2e-6))
+    period, skipped = 2.0 * np.pi * np.sqrt(case.mass / case.stiffness), 2.0
+    start = -(case.depth - 2e-6)
+    if case.engine is not None:
+        start, skipped, case = 0.0, 2.0 + EASED, replace(case, ease=EASED * period)
+    trace = case.run((periods + skipped) * period, gap=start)
     off, speed = height(trace) + case.depth, trace["device_twist"][:, 1]
     energy = 0.5 * case.mass * speed**2 + 0.5 * case.stiffness * off**2
-    counts = trace["time"] > 2.0 * period
+    counts = trace["time"] > skipped * period
     return float(np.polyfit(trace["time"][counts], np.log(energy[counts]), 1)[0])
+
+
+def measured_boundary(case: WallCase) -> float:
+    """[N/m] the stiffness at which growth crosses zero, between two runs beside the theory."""
+    theory = case.boundary
+    below, above = (growth(replace(case, stiffness=share * theory)) for share in (0.97, 1.03))
+    return theory * (0.97 + 0.06 * below / (below - above))
 
 
 def given(trace: Trace) -> float:

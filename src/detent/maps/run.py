@@ -53,9 +53,11 @@ def run_map(
     return ordered
 
 
-def completed(executor: Any, tasks: Sequence[list[Setting]]) -> Any:
+def completed(
+    executor: Any, tasks: Sequence[list[Setting]], work: Callable[..., Any] = compute_chunk
+) -> Any:
     """The results of tasks, as they come."""
-    running = [executor.submit(compute_chunk, task) for task in tasks]
+    running = [executor.submit(work, task) for task in tasks]
     while running:
         done = [one for one in running if one.done()]
         running = [one for one in running if one not in done]

@@ -239,17 +239,21 @@ def give_way(ob: Observed, de: Device, st: State, deficit: float, p: np.ndarray)
 
 @kernel
 def wanted_energy(ob: Observed, de: Device, p: np.ndarray) -> float:
-    """[J] below which the controller acts: none, or that of the springs which push just now.
+    r"""[J] below which the controller acts: none, or that of the springs which push just now.
 
-    The second is the reference of [Ryu05]: what ideal springs would have taken by now. It counts
-    where energy comes out: while the hand gives, a force with a damper in it says too much.
+    .. math:: E_{ref} = s F \cdot C F - \tfrac{1}{2} s^2 F \cdot C F
+
+    The second is the reference of [Ryu05]: what ideal springs would have taken by now, of which
+    the cap leaves the share s of the force. It counts where energy comes out: while the hand
+    gives, a force with a damper in it says too much.
     """
     if p["passivity"][0] != REFERENCE or ob.energy[OUT] <= 0.0:
         return 0.0
     total = 0.0
     for i in range(6):
         total += 0.5 * p["passive_compliance"][0, i] * de.raw[i] * de.raw[i]
-    return total
+    share = share_within_cap(de, p)
+    return total * share * (2.0 - share)
 
 
 @kernel

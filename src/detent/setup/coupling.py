@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import mujoco
 import numpy as np
 
 from detent.coupling.base import Coupling
 from detent.coupling.gains import block_inertia, six
 from detent.coupling.linkage import EASED, SINGULAR, SOFT, STIFF, Topology
+from detent.devices.limits import firm_joint, stable_joint
+from detent.servo.observed import Observed
 from detent.servo.structs import Device
 from detent.servo.world.start import ToolStart, inertia_from, inverse_within
 from detent.setup.bounds import bound, unbounded_from
@@ -96,7 +100,7 @@ def fill_coupling(
         k[part] *= soft
         b[part] *= ease
     p["coupling_k"], p["coupling_b"] = k, b
-    fill_topology(p, coupling, notes)
+    fill_topology(p, coupling, device.observed, notes)
     fill_shaping(p, coupling, start, notes)
     p["adaptive_damping"] = coupling.adaptive_damping
     fastest = float(np.linalg.eigvalsh(mobility[:3, :3]).max())
@@ -117,22 +121,36 @@ def fill_band(p: np.ndarray, topology: Topology | None) -> None:
     p["singular"] = enter, min((EASED if eased else 2.0) * enter, 0.9)
 
 
-def fill_topology(p: np.ndarray, coupling: Coupling, notes: list[str]) -> None:
-    """The penalty on topological constraints; one without gains keeps those that are there."""
-    step, topology = float(p["step"][0]), coupling.topology
+def fill_topology(p: np.ndarray, coupling: Coupling, observed: Observed, notes: list[str]) -> None:
+    """The penalty on topological constraints; one without gains keeps those that are there.
+
+    Stiff gains that nobody chose are what the device's period and delay hold. Chosen ones are
+    bounded by the step; where a delay makes them shake, a note says so.
+    """
+    period, topology = int(observed.period[0]), coupling.topology
+    step, late = period * float(p["step"][0]), math.ceil(observed.delay[0] / period)
     kept = float(p["topology_k"][0]), float(p["topology_b"][0])
     p["topology_k"] = p["topology_b"] = p["topology_literal"] = 0
     if topology is None:
         return
-    k, b = topology.gains or (kept if kept[0] else SOFT)
-    most = 2.0 * COUPLING_STIFFNESS / step**2, 2.0 * COUPLING_DAMPING / step
-    p["topology_k"], p["topology_b"] = min(k, most[0]), min(b, most[1])
+    chosen = topology.gains or (kept if kept[0] else SOFT)
+    most = firm_joint(step, late if chosen == STIFF else 0)
+    k, b = min(chosen[0], most[0]), min(chosen[1], most[1])
+    p["topology_k"], p["topology_b"] = k, b
     p["topology_literal"] = topology.n_tc == "euclidean"
-    if (k, b) != STIFF and (k > most[0] or b > most[1]):
+    if chosen == STIFF:
+        return
+    if (k, b) != chosen:
         notes.append(
             f"the topology's gains were bounded by the step of {1e3 * step:.3g} ms: "
-            f"{min(k, most[0]):.3g} 1/s², {min(b, most[1]):.3g} 1/s"
-            + unbounded_from(step, most[0] / max(k, most[0]), most[1] / max(b, most[1]))
+            f"{k:.3g} 1/s², {b:.3g} 1/s"
+            + unbounded_from(step, k / max(chosen[0], k), b / max(chosen[1], b))
+        )
+    if late and k > stable_joint(b, step, late):
+        notes.append(
+            f"the topology's gains, {k:.3g} 1/s² and {b:.3g} 1/s, shake a device that is {late} "
+            f"periods late: beside that damping up to {stable_joint(b, step, late):.3g} 1/s² is "
+            f"stable, and {' and '.join(f'{g:.3g}' for g in firm_joint(step, late))} are firm"
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from detent.checks import instance
 from detent.devices.adapters import Adapter
+from detent.devices.limits import largest_damper
 from detent.devices.mapped import Mapped
 from detent.devices.protocol import Device as DeviceModel
 from detent.devices.simulated import Mass
@@ -30,16 +31,6 @@ def chosen_passivity(asked: Passivity | None, device: DeviceModel) -> Passivity:
     """What was asked for; else on for a device of a data sheet, off for an ideal one."""
     instance("passivity", asked, Passivity | None, "a Passivity")
     return asked or (Passivity() if sheet_of(device) is not None else OFF)
-
-
-def largest_damper(periods: int) -> float:
-    r"""a_max of a damper f = −a m v, delayed by so many samples, that does not overshoot.
-
-    .. math:: a T < \frac{d^d}{(d + 1)^{d + 1}}
-
-    from where the roots of z^d (z − 1) + aT become complex: 1, 0.25, 0.148, … for d = 0, 1, 2.
-    """
-    return float(periods**periods / (periods + 1) ** (periods + 1))
 
 
 def fill_passivity(p: np.ndarray, asked: Passivity, observed: Observed) -> None:
@@ -135,14 +126,12 @@ def fill_sources(
 def watch_world(
     asked: Asked,
     known: Device,
-    adapter: Adapter,
     p: np.ndarray,
     model: mujoco.MjModel,
     data: mujoco.MjData,
     world: World,
 ) -> list[str]:
-    """All of it for a session with a world; what is to be said about its stiffness."""
-    fill_observed(known, asked.device, adapter, asked.passivity, float(p["step"][0]))
+    """The rest of it for a session with a world; what is to be said about its stiffness."""
     in_tool = model.dof_treeid == model.body_treeid[world.held]
     mine = ~in_tool | (p["tool"][0] == PULLED)
     fill_sources(known.observed, model, data, mine)

@@ -11,6 +11,7 @@ import numpy as np
 
 from detent.checks import instance
 from detent.devices.adapters import Adapter
+from detent.devices.mapped import Mapped
 from detent.devices.protocol import Device
 from detent.engines.lockstep import Lockstep
 from detent.errors import DeviceFault, ParameterError, ServoFault
@@ -96,6 +97,13 @@ class Prepared:
     def real(self) -> bool:
         """Whether there is a device outside of this process."""
         return self.adapter.begin is not None
+
+    @property
+    def gripped(self) -> int | None:
+        """The actuator that the gripper of the device drives, if there is one."""
+        if not isinstance(self.device, Mapped) or self.device.gripper is None:
+            return None
+        return int(self.model.actuator(self.device.gripper.actuator).id)
 
     def accept(self) -> None:
         """What was last offered is in force."""

@@ -46,7 +46,7 @@ from detent.setup.hand import aim, fill_hand
 from detent.setup.joints import with_joint_gains
 from detent.setup.kept_rows import with_columns
 from detent.setup.lead import lead_for
-from detent.setup.passivity import watch_world
+from detent.setup.passivity import fill_observed, watch_world
 from detent.setup.prepared import Prepared, Settings
 from detent.setup.progress import telling
 from detent.setup.sinking import heavy_tool
@@ -141,13 +141,14 @@ class WorldSubject:
         )
         motion.start[:] = np.concatenate([start.position, start.quaternion])
         fill_device(device, asked.device, start)
+        step, drives = 1.0 / rate, named_actuators(model, data)
+        adapter = place_device(asked.device, device, start, asked.coupling, step, notes, drives)
+        fill_observed(device, asked.device, adapter, asked.passivity, step)
         p = self._parameters(asked, hand, rate, start, device, closures, notes)
         if asked.outside == "hold" and asked.coupling.channels.tool == "god-object":
             weigh_by_springs(model, world.held, p, device.mask, start.mask)
         rows.yields[0] = p["fade"][0] < 1.0  # what strikes in the first moments is cut short
-        step, drives = 1.0 / rate, named_actuators(model, data)
-        adapter = place_device(asked.device, device, start, asked.coupling, step, notes, drives)
-        notes += watch_world(asked, device, adapter, p, model, data, world)
+        notes += watch_world(asked, device, p, model, data, world)
         lead = lead_for(asked, device, start.mobility, step, notes)
         target = np.append(adapter.port.state.true_pose, np.full(model.nu, np.nan))
         aim(target, hand)

@@ -33,7 +33,8 @@ class Contact:
 
     ``mode`` is ``"impulse"`` (impulses on collision, penalty at rest: TH 4.2),
     ``"penalty"`` (never an impulse) or ``"rigid"`` (complementarity time stepping without
-    penetration; friction there is Coulomb's, without bonds that stretch). ``method``,
+    penetration; friction there is Coulomb's, without bonds that stretch, and stiffness and damping
+    mean nothing: they are kept for a change of mode). ``method``,
     ``self_collision`` and ``clamp`` are right by default; ``"equality"``, ``"split"`` and
     ``False`` are the documents to the letter (errata E3, E4). ``method`` and ``restitution``
     are about collisions: penalty contact has none, and rigid contact only takes the restitution.

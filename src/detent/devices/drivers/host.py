@@ -121,7 +121,10 @@ def serve(descriptor: str, what: str, options: str) -> None:
         return _say({"not ready": error.problem})
     except OSError as error:
         return _say({"not ready": str(error)})
-    _say({"open": True})
+    try:
+        _say({"open": True})
+    except BrokenPipeError:  # whoever started it was killed meanwhile
+        return device.close()
     run(device, link)
 
 

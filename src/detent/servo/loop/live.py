@@ -72,6 +72,11 @@ class Ready(Protocol):
         """Whether there is a device outside of this process."""
         ...
 
+    @property
+    def gripped(self) -> int | None:
+        """The actuator that the gripper of the device drives."""
+        ...
+
     def changed(self, parameters: np.ndarray, settings: Settings) -> np.ndarray:
         """The parameters of other settings; refused if they do not fit."""
         ...
@@ -281,12 +286,19 @@ class Live:
         count = len(self._target) - 7
         if not 0 <= actuator < count:
             raise ParameterError("actuator", actuator, f"one of the {count} that the world has")
+        if actuator == self._ready.gripped:
+            raise ParameterError("actuator", actuator, "none that the device's gripper drives")
         if not math.isfinite(value):
             raise ParameterError("control", value, "finite")
         with self._lock:
             self._target[7 + actuator] = value
             publish(self._servo.targets, self._target.view(np.uint8))
         self.changed.append(float(self._servo.clock.counts[TICKS]) / self.rate)
+
+    @property
+    def gripped(self) -> int | None:
+        """The actuator that nobody but the gripper of the device drives, if there is one."""
+        return self._ready.gripped
 
     @property
     def controls(self) -> np.ndarray:
