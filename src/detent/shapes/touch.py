@@ -16,7 +16,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple
-from detent.shapes.constants import EVERY, MOST_DOUBTS, TOP
+from detent.shapes.constants import EVERY, LEAF, MOST_DOUBTS, TOP
 from detent.shapes.distance import distance, exact_distance, gradient
 from detent.shapes.structs import CANDIDATES, DOUBTS, LEFT_OUT, LOOKUPS, Felt, Solid
 
@@ -241,7 +241,7 @@ def scan(
             left = scan_patch(felt, side, patch, own, other, pose, moved, memo, left)
         else:
             felt.counts[LEFT_OUT] += 1
-        if left <= 0 and last[patch] >= 0 and not is_top(felt, side, patch, last[patch]):
+        if left < LEAF and last[patch] >= 0 and not is_top(felt, side, patch, last[patch]):
             look_up(felt, side, patch, own, other, pose, last[patch])
     for patch in range(own.roots.shape[0] - 1):
         last[patch] = felt.top[side, patch, 0] if felt.tops[side, patch] > 0 else -1
