@@ -38,7 +38,7 @@ MISSED: Numbers = KEPT | {"friction_over_smooth": 2.0}
 NOT_IN_EVERY_RUN = {
     *("cold_over_small_compile", "mechanism_new_over_small_compile"),  # they take long
     *("tick_over_bullet_step", "page_updates_hz", "map_efficiency"),
-    *("body_exponent", "dropped_among_200_boxes"),
+    *("body_exponent", "dropped_among_200_boxes", "concave_524k_over_8k"),
     *(f"among_{n}_boxes_over_mj_step" for n in (10, 50, 200)),
     # where real-time priority is not allowed
     *(f"live_{k}khz_{what}" for k in (1, 4, 8) for what in ("over_baseline_p99", "drift_periods")),

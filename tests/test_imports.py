@@ -50,10 +50,10 @@ ROOMS: dict[str, set[str]] = {
         *("record", "collision", "session"),
     },
     "envs": {"errors", "checks", "hands", "session", "setup"},
-    # Experiments use the public API, and records of it.
+    # Experiments use the public API, and records of it; some ask where two shapes touch.
     "experiments": {
         *("errors", "checks", "world", "mechanism", "local", "coupling", "devices", "hands"),
-        *("record", "collision", "session", ROOT),
+        *("record", "collision", "session", "shapes", ROOT),
     },
     # Maps are many small experiments.
     "maps": {
@@ -66,7 +66,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "bench": {
         *("errors", "checks", "kernels", "world", "mechanism", "local", "coupling", "devices"),
-        *("hands", "servo", "engines", "record", "setup", "session", "maps", "app", ROOT),
+        *("hands", "servo", "engines", "record", "setup", "session", "maps", "app", "shapes", ROOT),
     },
     "cli": {
         *("errors", "checks", "kernels", "world", "mechanism", "local", "coupling", "devices"),
@@ -88,6 +88,7 @@ JIT_USES = KERNELS_USE | {"llvmlite"} | sys.stdlib_module_names
 EXTRAS = {
     "pybullet",
     "coacd",
+    "fcl",
     "dask",
     "distributed",
     "submitit",

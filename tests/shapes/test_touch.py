@@ -123,9 +123,9 @@ def least_distance(
     while i < own.roots[patch + 1]:
         for n in range(own.links[i, 1], own.links[i, 1] + own.links[i, 2]):
             p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
-            d, error = distance(other, p[0], p[1], p[2])
-            if d - error < 0.0:
-                best = min(best, exact_distance(other, p, d, error, stack))
+            d, low, high = distance(other, p[0], p[1], p[2])
+            if d - low < 0.0:
+                best = min(best, exact_distance(other, p, d, low, high, stack))
         i += 1
     return best
 
@@ -134,6 +134,7 @@ def missed(one: str, two: str, start: np.ndarray, ticks: int) -> tuple[int, floa
     """Patches that touch by brute force, and the deepest [m] that is not among the contacts."""
     touching, stack = Touching(baked(one), baked(two)), np.zeros(STACK, np.int64)
     pair, count, worst = touching.pair, 0, 0.0
+    touching.felt.budget[0] = 1 << 20  # what is searched at all is another test's
     for place, turn in walk(5, start, ticks):
         contacts = touching.at(place, turn)
         if touching.felt.counts[LEFT_OUT] > 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from detent.bench.admittance import bench_admittance, bench_mechanism
 from detent.bench.bodies import bench_bodies
+from detent.bench.concave import bench_concave
 from detent.bench.contacts import bench_contacts, bench_friction
 from detent.bench.driver import bench_driver
 from detent.bench.fair import bench_fair
@@ -29,7 +30,8 @@ __all__ = ["run_bench"]
 PARTS = (
     *(bench_tick, bench_contacts, bench_friction, bench_bodies, bench_static, bench_hits),
     *(bench_impulses, bench_linkage, bench_local, bench_size, bench_admittance, bench_mechanism),
-    *(bench_driver, bench_passivity, bench_lockstep, bench_start, bench_memory, bench_map),
+    *(bench_driver, bench_passivity, bench_concave, bench_lockstep, bench_start, bench_memory),
+    bench_map,
 )
 LIVE_SHARE = 0.6  # of the time that all measurements take
 

@@ -76,6 +76,11 @@ BARS: dict[str, tuple[str, float]] = {
     "mechanism_allocations": ("=", 0.0),
     "mechanism_new_over_small_compile": ("≤", 40.0),
     "mechanism_cached_over_imports": ("≤", 2.0),
+    # concave shapes: with up to 50 and up to 500 samples that may touch, and many triangles
+    "concave_50_over_mj_step": ("≤", 2.5),
+    "concave_500_over_mj_step": ("≤", 5.0),
+    "concave_524k_over_8k": ("≤", 1.3),
+    "concave_allocations": ("=", 0.0),
     # the local model
     "local_over_whole": ("≤", 0.6),
     "merge_over_tick": ("≤", 1.0),

@@ -6,6 +6,7 @@ from detent.errors import UnknownNameError
 from detent.experiments import (
     arm,
     capped,
+    concave,
     corner,
     corner_3d,
     corner_device,
@@ -43,6 +44,7 @@ from detent.experiments.protocol import Experiment
 _FAMILIES = (
     arm,
     capped,
+    concave,
     corner,
     corner_3d,
     corner_device,

@@ -11,6 +11,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.shapes.constants import BAND, BLOCK, CELLS, NODES
+from detent.shapes.doubt import doubt_block
 from detent.shapes.triangles import STACK, nearest_triangle
 from detent.shapes.winding import make_dipoles, winding
 
@@ -26,7 +27,7 @@ class Grid(NamedTuple):
     block: np.ndarray  # (nx, ny, nz) int32: the block of a coarse cell, -1 = none
     coarse: np.ndarray  # (nx + 1, ny + 1, nz + 1) float32 [m]
     blocks: np.ndarray  # (n, 9, 9, 9) float32 [m]
-    error: np.ndarray  # (n,) float32 [m] of what is interpolated in a block
+    error: np.ndarray  # (n, 8, 8, 8, 2) uint8, see `detent.shapes.doubt`
 
 
 @kernel
@@ -124,23 +125,6 @@ def sign_distances(
 
 
 @kernel
-def block_error(values: np.ndarray) -> float:
-    """[m] Half of the largest second difference: what trilinear interpolation may miss."""
-    most = 0.0
-    for i in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            for k in range(values.shape[2]):
-                here = 2.0 * values[i, j, k]
-                if 0 < i < values.shape[0] - 1:
-                    most = max(most, abs(values[i - 1, j, k] - here + values[i + 1, j, k]))
-                if 0 < j < values.shape[1] - 1:
-                    most = max(most, abs(values[i, j - 1, k] - here + values[i, j + 1, k]))
-                if 0 < k < values.shape[2] - 1:
-                    most = max(most, abs(values[i, j, k - 1] - here + values[i, j, k + 1]))
-    return 0.5 * most
-
-
-@kernel
 def bake_blocks(
     first: int,
     end: int,
@@ -167,7 +151,7 @@ def bake_blocks(
             thicken(blocks[n], skin)
         else:
             sign_distances(low, step, tri, link, dipole, stack, mark, queue, blocks[n])
-        error[n] = block_error(blocks[n])
+        doubt_block(blocks[n], step, error[n])
 
 
 @kernel
@@ -210,7 +194,7 @@ def bake_grid(
     index[near] = np.arange(near.sum())
     places = np.argwhere(near)
     blocks = np.zeros((len(places), NODES, NODES, NODES), np.float32)
-    error = np.zeros(len(places), np.float32)
+    error = np.zeros((len(places), BLOCK, BLOCK, BLOCK, 2), np.uint8)
 
     def bake(first: int) -> int:
         own = np.zeros((3, max(NODES**3, STACK)), np.int64)

@@ -22,14 +22,15 @@ PATCHES = 64  # that there is room for
 SURFACE_PATCHES = 32  # of a surface: more would share a touch among more contacts
 PRIMITIVE_PATCHES = 8  # of a primitive: a box has as many corners
 NORMAL_WEIGHT = 0.35  # [size] of a normal beside a place, where samples are put into patches
+DEEP = 32  # nodes of the tree above each other, at most
 LEAF = 8  # samples of a leaf of the tree
 TOP = 12  # deepest samples of a patch: those that are measured, and whose gradients make the normal
-EVERY = 4  # of many samples that touch, those whose gradients are taken
+EVERY = 8  # of many samples that touch, those whose gradients are taken
 MANY = 0.5  # [-] of the depth of the first that the next one has where many samples touch
-REFINED = (
-    48  # samples that are measured to triangles in one tick, besides the deepest of each patch
-)
-ROWS = 24  # contacts of one pair of geoms, the deepest
+REFINED = 24  # samples that are measured in one tick, besides the deepest of each patch
+FINE = 1.25e-4  # [coarse cells] a field that is no more wrong than this is as good as triangles
+ROWS = 48  # contacts of one pair of geoms, the deepest
+MOST_DOUBTS = 200  # samples that are measured to triangles to see whether they touch, in a tick
 BUDGET = 4096  # samples that a pair may look up in one tick
 THIN = 1.5  # [cells] a wall that is thinner is not resolved
 WINDING_REACH = 2.0  # [radii] beyond which a part of a surface counts as a dipole

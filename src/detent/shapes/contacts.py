@@ -8,12 +8,11 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple, inner, plus
-from detent.shapes.constants import MANY, PATCHES, REFINED, ROWS, TOP
+from detent.shapes.constants import FINE, MANY, PATCHES, REFINED, ROWS, TOP
 from detent.shapes.distance import distance, exact_distance, gradient
 from detent.shapes.structs import (
     CONTACTS,
     LEFT_OUT,
-    MESH,
     REFINEMENTS,
     Felt,
     Pair,
@@ -33,20 +32,28 @@ def separation(
     than `TOP` of them are that near, or `REFINED` were measured already, it may, by that error.
     If none of so many touches, all of the patch are asked.
     """
-    best, value = math.inf, felt.top_value
+    best = math.inf
     for i in range(min(felt.tops[side, patch], TOP)):
         n = felt.top[side, patch, i]
         p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
-        d, error = distance(other, p[0], p[1], p[2])
-        if value[side, patch, i] - error >= best:
+        d, low, high = distance(other, p[0], p[1], p[2])
+        if d - own.points[n, 3] - low >= best:
             continue
         if i > 0 and felt.counts[REFINEMENTS] >= REFINED:
             break
-        best = min(best, exact_distance(other, p, d, error, felt.stack) - own.points[n, 3])
-        felt.counts[REFINEMENTS] += int(other.kind == MESH)
+        best = min(best, refined(felt, other, p, d, low, high) - own.points[n, 3])
     if best > felt.margin and felt.tops[side, patch] > TOP:
         best = search_patch(felt, patch, own, other, pose, best)
     return best
+
+
+@kernel
+def refined(felt: Felt, other: Solid, p: Triple, d: float, low: float, high: float) -> float:
+    """[m] By triangles, unless the field is as good."""
+    if low + high <= FINE * other.cell:
+        return d
+    felt.counts[REFINEMENTS] += 1
+    return exact_distance(other, p, d, low, high, felt.stack)
 
 
 @kernel
@@ -57,18 +64,17 @@ def search_patch(
     i, end = own.roots[patch], own.roots[patch + 1]
     while i < end:
         p = placed(pose, own.balls[i, 0], own.balls[i, 1], own.balls[i, 2])
-        d, error = distance(other, p[0], p[1], p[2])
-        if d - error > own.balls[i, 3] + felt.margin:
+        d, low, _ = distance(other, p[0], p[1], p[2])
+        if d - low > own.balls[i, 3] + felt.margin:
             i = own.links[i, 0]
             continue
         for n in range(own.links[i, 1], own.links[i, 1] + own.links[i, 2]):
             p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
-            d, error = distance(other, p[0], p[1], p[2])
-            if d - error - own.points[n, 3] < min(best, felt.margin):
+            d, low, high = distance(other, p[0], p[1], p[2])
+            if d - low - own.points[n, 3] < min(best, felt.margin):
                 if felt.counts[REFINEMENTS] >= 2 * REFINED:
                     return best
-                best = min(best, exact_distance(other, p, d, error, felt.stack) - own.points[n, 3])
-                felt.counts[REFINEMENTS] += 1
+                best = min(best, refined(felt, other, p, d, low, high) - own.points[n, 3])
         i += 1
     return best
 
@@ -104,7 +110,7 @@ def way_out(
     """The direction out of the other solid: gradients at the samples, weighted by depth.
 
     They are central differences, which are continuous. Of few samples the deepest count, and how
-    much deeper they are than the next one; of many every fourth does, whoever is deepest. That
+    much deeper they are than the next one; of many every eighth does, whoever is deepest. That
     next one, as it gets deep, leads from one to the other. Where gradients cancel, samples are
     pushed against the way that they face.
     """

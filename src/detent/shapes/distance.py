@@ -1,7 +1,8 @@
 r"""Signed distances from a solid: by its field, by its triangles, or by the law of a primitive.
 
-Near the surface of a mesh the field is trilinear between baked distances, with an error bound per
-block; elsewhere it is trilinear between distances that are eight cells apart, of which
+Near the surface of a mesh the field is trilinear between baked distances, with two error bounds per
+cell (`detent.shapes.doubt`); elsewhere it is trilinear between distances that are eight cells
+apart, of which
 :math:`|\hat\phi - \phi| \le H \sqrt{\sum_k t_k (1 - t_k)}`, since a distance changes by no more
 than a point moves. Outside the grid it is the distance from the bounds, which is a lower bound.
 """
@@ -14,7 +15,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple, cross, inner, plus
-from detent.shapes.constants import BAND, BLOCK
+from detent.shapes.constants import BAND, BLOCK, NODES
 from detent.shapes.primitives import primitive_distance
 from detent.shapes.structs import MESH, Solid
 from detent.shapes.triangles import (
@@ -29,30 +30,38 @@ from detent.shapes.triangles import (
 
 
 @kernel
-def distance(so: Solid, x: float, y: float, z: float) -> tuple[float, float]:
-    """[m] of a point from a solid, negative inside, and by how much that may be wrong."""
+def distance(so: Solid, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """[m] of a point from a solid, negative inside; how much nearer, and farther, it may be."""
     if so.kind != MESH:
-        return primitive_distance(so.kind, so.half, x, y, z), 0.0
-    origin, index, share = so.origin, so.index, 1.0 / so.cell
+        return primitive_distance(so.kind, so.half, x, y, z), 0.0, 0.0
+    origin, index, share = so.origin, so.index, so.share
     u, v, w = (x - origin[0]) * share, (y - origin[1]) * share, (z - origin[2]) * share
     inside = u >= 0.0 and v >= 0.0 and w >= 0.0
     if not (inside and u < index.shape[0] and v < index.shape[1] and w < index.shape[2]):
-        return distance_outside(so.bounds, x, y, z), 0.0
+        return distance_outside(so.bounds, x, y, z), 0.0, math.inf
     i, j, k = int(u), int(v), int(w)
-    block = index[i, j, k]
+    block = int(index[np.uint64(i), np.uint64(j), np.uint64(k)])
     if block < 0:
         return coarse_distance(so, i, j, k, u - i, v - j, w - k)
     u, v, w = BLOCK * (u - i), BLOCK * (v - j), BLOCK * (w - k)
     i, j, k = min(int(u), BLOCK - 1), min(int(v), BLOCK - 1), min(int(w), BLOCK - 1)
-    u, v, w = u - i, v - j, w - k
-    f = so.blocks
-    near = (f[block, i, j, k] * (1.0 - w) + f[block, i, j, k + 1] * w) * (1.0 - v) + (
-        f[block, i, j + 1, k] * (1.0 - w) + f[block, i, j + 1, k + 1] * w
-    ) * v
-    far = (f[block, i + 1, j, k] * (1.0 - w) + f[block, i + 1, j, k + 1] * w) * (1.0 - v) + (
-        f[block, i + 1, j + 1, k] * (1.0 - w) + f[block, i + 1, j + 1, k + 1] * w
-    ) * v
-    return near * (1.0 - u) + far * u, 1.0 * so.error[block]
+    d = interpolated(so.blocks, ((block * NODES + i) * NODES + j) * NODES + k, u - i, v - j, w - k)
+    e, at = so.error, 2 * (((block * BLOCK + i) * BLOCK + j) * BLOCK + k)
+    low, high = e[np.uint64(at)], e[np.uint64(at + 1)]
+    return d, so.doubt * low * low, so.doubt * high * high
+
+
+@kernel
+def interpolated(f: np.ndarray, at: int, u: float, v: float, w: float) -> float:
+    """Between the nodes of a cell of a block, of which *at* is the first. None is negative."""
+    a = f[np.uint64(at)] * (1.0 - w) + f[np.uint64(at + 1)] * w
+    at += NODES
+    b = f[np.uint64(at)] * (1.0 - w) + f[np.uint64(at + 1)] * w
+    at += NODES * NODES
+    d = f[np.uint64(at)] * (1.0 - w) + f[np.uint64(at + 1)] * w
+    at -= NODES
+    c = f[np.uint64(at)] * (1.0 - w) + f[np.uint64(at + 1)] * w
+    return (a * (1.0 - v) + b * v) * (1.0 - u) + (c * (1.0 - v) + d * v) * u
 
 
 @kernel
@@ -67,7 +76,7 @@ def distance_outside(bounds: np.ndarray, x: float, y: float, z: float) -> float:
 @kernel
 def coarse_distance(
     so: Solid, i: int, j: int, k: int, u: float, v: float, w: float
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """The same between coarse distances, farther than the band from the surface."""
     f = so.coarse
     near = (f[i, j, k] * (1.0 - w) + f[i, j, k + 1] * w) * (1.0 - v) + (
@@ -80,8 +89,8 @@ def coarse_distance(
     error = so.cell * math.sqrt(u * (1.0 - u) + v * (1.0 - v) + w * (1.0 - w))
     least = BAND * so.cell
     if d > 0.0:  # no nearer than the band, whatever interpolation says
-        return max(d, least), min(error, max(d - least, 0.0))
-    return min(d, -least), min(error, max(-least - d, 0.0))
+        return max(d, least), min(error, max(d - least, 0.0)), error
+    return min(d, -least), error, min(error, max(-least - d, 0.0))
 
 
 @kernel
@@ -96,18 +105,22 @@ def gradient(so: Solid, x: float, y: float, z: float) -> Triple:
 
 
 @kernel
-def exact_distance(so: Solid, p: Triple, d: float, error: float, stack: np.ndarray) -> float:
-    """[m] from the triangles of a solid, of which the field says *d* within *error*."""
+def exact_distance(
+    so: Solid, p: Triple, d: float, low: float, high: float, stack: np.ndarray
+) -> float:
+    """[m] from the triangles of a solid, that are *d* away, *low* nearer or *high* farther."""
     if so.kind != MESH:
         return d
-    within = abs(d) + so.skin + 1.001 * error + 1e-9
+    within = max(d + high, low - d) * 1.001 + so.skin + 1e-9
     away, t, part = nearest_triangle(p, within, so.triangles, so.boxes, so.box_links, stack)
     if t < 0:  # nothing within the bound: what the field says is far too near
         away, t, part = nearest_triangle(p, math.inf, so.triangles, so.boxes, so.box_links, stack)
     if so.skin > 0.0:
         return away - so.skin
-    if abs(d) > error:
-        return away if d > 0.0 else -away
+    if d - low > 0.0:
+        return away
+    if d + high < 0.0:
+        return -away
     return away if is_outside(so, p, t, part) else -away
 
 

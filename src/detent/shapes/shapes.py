@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from detent.kernels.keep import keep_alive
-from detent.shapes.constants import BUDGET, PATCHES, TOP
+from detent.shapes.constants import BUDGET, DEEP, PATCHES, TOP
 from detent.shapes.filter import Meeting
 from detent.shapes.solids import Ball, check_kind, geom_surface, mesh_solid, primitive_solid
 from detent.shapes.structs import Felt, Pair, Shapes, Solid
@@ -37,8 +37,8 @@ def make_felt(
         geom_xmat=data.geom_xmat,
         margin=float(margin),
         budget=np.full(1, BUDGET, whole),
-        counts=np.zeros(5, whole),
-        totals=np.zeros(5, whole),
+        counts=np.zeros(6, whole),
+        totals=np.zeros(6, whole),
         stack=np.zeros(STACK, whole),
         weight=np.zeros((2, PATCHES)),
         middle=np.zeros((2, PATCHES, 3)),
@@ -46,6 +46,8 @@ def make_felt(
         tops=np.zeros((2, PATCHES), whole),
         top=np.zeros((2, PATCHES, TOP + 1), whole),
         top_value=np.zeros((2, PATCHES, TOP + 1)),
+        way=np.zeros(DEEP, whole),
+        way_least=np.zeros(DEEP),
         order=np.zeros(PATCHES, whole),
         key=np.zeros(2 * PATCHES),
         row=np.zeros(2 * PATCHES, whole),

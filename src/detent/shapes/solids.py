@@ -10,6 +10,7 @@ import numpy as np
 
 from detent.errors import ShapeError
 from detent.shapes.constants import PRIMITIVE_PATCHES
+from detent.shapes.doubt import doubt_of
 from detent.shapes.primitives import sample_primitive
 from detent.shapes.structs import BOX, CYLINDER, MESH, PLANE, Solid
 from detent.shapes.surface import Surface, fine_cell
@@ -73,10 +74,12 @@ def mesh_solid(surface: Surface) -> tuple[Solid, Ball]:
         bounds=surface.bounds,
         origin=surface.origin,
         cell=surface.cell,
+        share=1.0 / surface.cell,
+        doubt=doubt_of(fine_cell(surface)),
         index=surface.block,
         coarse=surface.coarse,
-        blocks=surface.blocks,
-        error=surface.error,
+        blocks=surface.blocks.reshape(-1),
+        error=surface.error.reshape(-1),
         triangles=surface.triangles,
         corners=surface.corners,
         neighbours=surface.neighbours,
@@ -105,10 +108,12 @@ def primitive_solid(kind: int, half: np.ndarray, scale: float) -> tuple[Solid, B
         bounds=np.zeros(6),
         origin=np.zeros(3),
         cell=1.0,
+        share=1.0,
+        doubt=0.0,
         index=np.zeros((0, 0, 0), whole),
         coarse=np.zeros((0, 0, 0), small),
-        blocks=np.zeros((0, 0, 0, 0), small),
-        error=np.zeros(0, small),
+        blocks=np.zeros(0, small),
+        error=np.zeros(0, np.uint8),
         triangles=np.zeros((0, 9), small),
         corners=np.zeros((0, 3), whole),
         neighbours=np.zeros((0, 3), whole),

@@ -21,10 +21,12 @@ class Solid(Struct):
     bounds: np.ndarray  # (6,) [m]
     origin: np.ndarray  # (3,) [m]
     cell: float  # [m]
+    share: float  # [1/m] its inverse
+    doubt: float  # [m] see `detent.shapes.doubt`
     index: np.ndarray  # (nx, ny, nz) int32
     coarse: NDArray[np.float32]
-    blocks: NDArray[np.float32]
-    error: NDArray[np.float32]
+    blocks: NDArray[np.float32]  # (n · 729,)
+    error: np.ndarray  # (n · 1024,) uint8
     triangles: NDArray[np.float32]
     corners: np.ndarray  # (m, 3) int32
     neighbours: np.ndarray  # (m, 3) int32
@@ -41,7 +43,7 @@ class Solid(Struct):
 
 
 # Places of `Felt.counts`, of the last tick, and of `Felt.totals`, of all ticks.
-CANDIDATES, LOOKUPS, REFINEMENTS, LEFT_OUT, CONTACTS = range(5)
+CANDIDATES, LOOKUPS, REFINEMENTS, LEFT_OUT, CONTACTS, DOUBTS = range(6)
 
 
 class Felt(Struct):
@@ -54,8 +56,8 @@ class Felt(Struct):
     geom_xmat: np.ndarray
     margin: float  # [m] how near is reported, in rigid mode
     budget: np.ndarray  # (1,) samples that a pair may look up in one tick
-    counts: np.ndarray  # (5,) see above
-    totals: np.ndarray  # (5,) ticks in which something was left out, and most of each
+    counts: np.ndarray  # (6,) see above
+    totals: np.ndarray  # (6,) ticks in which something was left out, and most of each
     stack: np.ndarray  # (STACK,) of searches through triangles
     weight: np.ndarray  # (2, PATCHES) Σ of depths
     middle: np.ndarray  # (2, PATCHES, 3) Σ of depths times places, in the frame of the samples
@@ -63,6 +65,8 @@ class Felt(Struct):
     tops: np.ndarray  # (2, PATCHES) how many of the following there are
     top: np.ndarray  # (2, PATCHES, TOP + 1) the deepest samples of a patch
     top_value: np.ndarray  # (2, PATCHES, TOP + 1) [m] their distances, ascending
+    way: np.ndarray  # (DEEP,) nodes of the tree from the first to where a search is
+    way_least: np.ndarray  # (DEEP,) [m] the least distance that is known below each
     order: np.ndarray  # (PATCHES,) patches, the deepest first
     key: np.ndarray  # (2 PATCHES,) [m] what they are sorted by
     row: np.ndarray  # (2 PATCHES,) patches that touch
@@ -81,7 +85,7 @@ class Pair(Struct):
     pose: np.ndarray  # (2, 12) rotation and place of each in the frame of the other
     before: np.ndarray  # (2, 12) the same when they were last near
     moved: np.ndarray  # (2, 2) [m, rad] how far the centre of each has gone, how far it has turned
-    memo_one: np.ndarray  # (nodes,) [m] distance that a node had, and what had moved by then
+    memo_one: np.ndarray  # (nodes,) [m] least distance below a node, and what had moved by then
     memo_two: np.ndarray
     last_one: np.ndarray  # (PATCHES,) the deepest sample of each patch, -1 = none
     last_two: np.ndarray

@@ -17,7 +17,7 @@ from detent.shapes.thin import wall_thickness
 from detent.shapes.tree import Tree, make_tree
 from detent.shapes.triangles import triangle_tree
 
-FORMAT = 3  # of what is baked: another number, another file
+FORMAT = 4  # of what is baked: another number, another file
 
 
 class Surface(NamedTuple):
@@ -31,7 +31,7 @@ class Surface(NamedTuple):
     block: np.ndarray  # (nx, ny, nz) int32
     coarse: np.ndarray  # (nx + 1, ny + 1, nz + 1) float32
     blocks: np.ndarray  # (n, 9, 9, 9) float32
-    error: np.ndarray  # (n,) float32
+    error: np.ndarray  # (n, 8, 8, 8, 2) uint8
     triangles: np.ndarray  # (m, 9) float32, in the order of their tree
     corners: np.ndarray  # (m, 3) int32
     neighbours: np.ndarray  # (m, 3) int32

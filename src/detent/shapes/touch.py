@@ -1,8 +1,9 @@
 """Where two solids touch: samples of each in the field of the other, by patches, as contacts.
 
-A pair is passed over node by node: a node that was as far as d from the other solid is, after a
-motion by m, at least as far as d − m (a distance changes by no more than a point moves), so most
-nodes cost one comparison. The samples of the nodes that are left are looked up. Those that may
+A pair is passed over node by node: what was as far as d from the other solid is, after a motion by
+m, at least as far as d − m (a distance changes by no more than a point moves). Of each node the
+least of its samples is remembered, so that most cost one comparison, however near to a surface
+they are. The samples of the nodes that are left are looked up. Those that may
 touch are put together by patch: one contact for each, at the depth-weighted middle of its
 samples, with the normal of their gradients and the least exact distance of the deepest.
 """
@@ -15,9 +16,9 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple
-from detent.shapes.constants import EVERY, TOP
-from detent.shapes.distance import distance, gradient
-from detent.shapes.structs import CANDIDATES, LEFT_OUT, LOOKUPS, Felt, Solid
+from detent.shapes.constants import EVERY, LEAF, MOST_DOUBTS, TOP
+from detent.shapes.distance import distance, exact_distance, gradient
+from detent.shapes.structs import CANDIDATES, DOUBTS, LEFT_OUT, LOOKUPS, Felt, Solid
 
 
 @kernel
@@ -108,16 +109,43 @@ def rank_sample(felt: Felt, side: int, patch: int, n: int, d: float) -> None:
 def look_up(
     felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray, n: int
 ) -> float:
-    """Distance of one sample; taken, if it may touch within the error of the field."""
+    """[m] The least distance of a sample; taken, if it may touch within the error of the field.
+
+    One that touches by that error alone is measured to triangles: if it is free, that is known of
+    it until it has moved so far.
+    """
     p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
-    d, error = distance(other, p[0], p[1], p[2])
-    d -= own.points[n, 3]
-    if d - error < felt.margin:
-        if d < 0.0:
-            add_sample(felt, side, patch, own, other, n, p, -d)
-        rank_sample(felt, side, patch, n, d)
-        felt.counts[CANDIDATES] += 1
-    return d
+    d, low, high = distance(other, p[0], p[1], p[2])
+    skin = own.points[n, 3]
+    least = d - low - skin
+    if least >= felt.margin:
+        return least
+    if d - skin >= felt.margin and felt.counts[DOUBTS] < MOST_DOUBTS:
+        felt.counts[DOUBTS] += 1
+        d = exact_distance(other, p, d, low, high, felt.stack)
+        least = d - skin
+        if least >= felt.margin:
+            return least
+    d -= skin
+    if d < 0.0:
+        add_sample(felt, side, patch, own, other, n, p, -d)
+    rank_sample(felt, side, patch, n, d)
+    felt.counts[CANDIDATES] += 1
+    return least
+
+
+@kernel
+def leave_nodes(
+    felt: Felt, own: Solid, memo: np.ndarray, moved: np.ndarray, level: int, i: int
+) -> int:
+    """Nodes that end before i are done: what is known of them; how many are left above i."""
+    while level > 0 and i >= own.links[felt.way[level - 1], 0]:
+        level -= 1
+        node, least = felt.way[level], felt.way_least[level]
+        memo[node] = least + moved[0] + own.balls[node, 4] * moved[1]
+        if level > 0:
+            felt.way_least[level - 1] = min(felt.way_least[level - 1], least)
+    return level
 
 
 @kernel
@@ -133,51 +161,43 @@ def scan_patch(
     left: int,
 ) -> int:
     """All samples of a patch that may touch; how many lookups of the budget are left."""
-    balls, links, gone, turned = own.balls, own.links, moved[0], moved[1]
-    i, end, used = own.roots[patch], own.roots[patch + 1], 0
-    margin = felt.margin
+    balls, links, margin = own.balls, own.links, felt.margin
+    i, end, used, level = own.roots[patch], own.roots[patch + 1], 0, 0
     while i < end:
-        shift = gone + balls[i, 4] * turned
-        if memo[i] - shift > balls[i, 3] + margin:
-            i = links[i, 0]
-            continue
-        p = placed(pose, balls[i, 0], balls[i, 1], balls[i, 2])
-        d, error = distance(other, p[0], p[1], p[2])
-        used += 1
-        memo[i] = d - error + shift
-        if d - error > balls[i, 3] + margin:
-            i = links[i, 0]
-            continue
+        level = leave_nodes(felt, own, memo, moved, level, i)
+        least = memo[i] - moved[0] - balls[i, 4] * moved[1]
+        if least <= margin:
+            p = placed(pose, balls[i, 0], balls[i, 1], balls[i, 2])
+            d, low, _ = distance(other, p[0], p[1], p[2])
+            used += 1
+            least = d - low - balls[i, 3]
         first, count = links[i, 1], links[i, 2]
-        if used + count > left:
+        felt.way[level], felt.way_least[level] = i, least
+        level += 1
+        if least > margin:
+            i = links[i, 0]
+        elif used + count > left:
             felt.counts[LEFT_OUT] += 1
             i = links[i, 0]
-            continue
-        for n in range(first, first + count):
-            look_up(felt, side, patch, own, other, pose, n)
-        used += count
-        i += 1
+        else:
+            felt.way_least[level - 1] = math.inf
+            for n in range(first, first + count):
+                d = look_up(felt, side, patch, own, other, pose, n)
+                felt.way_least[level - 1] = min(felt.way_least[level - 1], d)
+            used += count
+            i += 1
+    leave_nodes(felt, own, memo, moved, level, end)
     felt.counts[LOOKUPS] += used
     return left - used
 
 
 @kernel
-def sort_patches(
-    felt: Felt, own: Solid, other: Solid, pose: np.ndarray, moved: np.ndarray, memo: np.ndarray
-) -> int:
+def sort_patches(felt: Felt, own: Solid, moved: np.ndarray, memo: np.ndarray) -> int:
     """felt.order ← patches that may touch, those that may be deepest first; how many."""
     count, order, key = 0, felt.order, felt.key
     for patch in range(own.roots.shape[0] - 1):
         i = own.roots[patch]
-        shift = moved[0] + own.balls[i, 4] * moved[1]
-        bound = memo[i] - shift - own.balls[i, 3]
-        if bound > felt.margin:
-            continue
-        p = placed(pose, own.balls[i, 0], own.balls[i, 1], own.balls[i, 2])
-        d, error = distance(other, p[0], p[1], p[2])
-        memo[i] = d - error + shift
-        bound = d - error - own.balls[i, 3]
-        felt.counts[LOOKUPS] += 1
+        bound = memo[i] - moved[0] - own.balls[i, 4] * moved[1]
         if bound > felt.margin:
             continue
         j = count
@@ -215,13 +235,13 @@ def scan(
     """
     clear_patches(felt, side, own.roots.shape[0] - 1)
     left = felt.budget[0]
-    for i in range(sort_patches(felt, own, other, pose, moved, memo)):
+    for i in range(sort_patches(felt, own, moved, memo)):
         patch = felt.order[i]
         if left > 0:
             left = scan_patch(felt, side, patch, own, other, pose, moved, memo, left)
         else:
             felt.counts[LEFT_OUT] += 1
-        if left <= 0 and last[patch] >= 0 and not is_top(felt, side, patch, last[patch]):
+        if left < LEAF and last[patch] >= 0 and not is_top(felt, side, patch, last[patch]):
             look_up(felt, side, patch, own, other, pose, last[patch])
     for patch in range(own.roots.shape[0] - 1):
         last[patch] = felt.top[side, patch, 0] if felt.tops[side, patch] > 0 else -1

@@ -15,7 +15,7 @@ class Tree(NamedTuple):
 
     points: np.ndarray  # (n, 4) float32 [m] place and radius
     normals: np.ndarray  # (n, 3) float32
-    balls: np.ndarray  # (m, 5) middle, radius, distance of the middle from the centre [m]
+    balls: np.ndarray  # (m, 5) middle, radius, how far samples are from the centre [m]
     links: np.ndarray  # (m, 3) int32: the next node that is not below, first sample, how many
     roots: np.ndarray  # (patches + 1,) int32: where the nodes of each patch begin
     centre: np.ndarray  # (3,) [m]
@@ -40,7 +40,7 @@ def make_tree(samples: Samples, size: float, most: int = SURFACE_PATCHES) -> Tre
         roots.append(len(balls))
     which = np.concatenate(order)
     ball = np.array(balls)
-    reach = np.linalg.norm(ball[:, :3] - centre, axis=1)
+    reach = np.linalg.norm(ball[:, :3] - centre, axis=1) + ball[:, 3]
     far = np.linalg.norm(points - centre, axis=1) + radii
     return Tree(
         np.concatenate([points[which], radii[which, None]], axis=1).astype(np.float32),

@@ -73,30 +73,37 @@ def nearest_triangle(
     """[m] of the nearest triangle, which it is, and the part of it; -1 if none is *within* [m].
 
     ``link[i]``: of a leaf the first triangle and how many; of a knot its second part and 0, the
-    first follows it.
+    first follows it. *stack* is scratch of `STACK` and more.
     """
     best, found, part = within * within, -1, FACE
-    stack[0], depth = 0, 1
-    while depth > 0:
-        depth -= 1
-        i = stack[depth]
-        if box_distance(box, i, p) >= best:
-            continue
-        if link[i, 1] == 0:
+    i, depth = 0, 0
+    while True:
+        while link[i, 1] == 0:  # down to the nearer part; the other waits
             near, far = i + 1, link[i, 0]
-            if box_distance(box, far, p) < box_distance(box, near, p):
-                near, far = far, near
-            stack[depth], stack[depth + 1] = far, near
-            depth += 2
-            continue
+            a, b = box_distance(box, near, p), box_distance(box, far, p)
+            if b < a:
+                near, far, a, b = far, near, b, a
+            if a >= best:
+                break
+            if b < best:
+                stack[depth] = far
+                depth += 1
+            i = near
         for t in range(link[i, 0], link[i, 0] + link[i, 1]):
-            a, b, c = corner(tri, t, 0), corner(tri, t, 1), corner(tri, t, 2)
-            q, region = closest_on_triangle(p, a, b, c)
+            q, region = closest_on_triangle(
+                p, corner(tri, t, 0), corner(tri, t, 1), corner(tri, t, 2)
+            )
             d = minus(p, q)
             apart = inner(d, d)
             if apart < best:
                 best, found, part = apart, t, region
-    return math.sqrt(best), found, part
+        i = -1
+        while depth > 0 and i < 0:
+            depth -= 1
+            if box_distance(box, stack[depth], p) < best:
+                i = stack[depth]
+        if i < 0:
+            return math.sqrt(best), found, part
 
 
 @kernel
