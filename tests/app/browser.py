@@ -29,10 +29,17 @@ FLAGS = (
     *("--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     *("--no-first-run", "--window-size=1200,700"),
+    "--force-device-scale-factor=0.5",  # a quarter of the pixels: all are drawn in software
 )
 SQUARE = 1.7 / 7.0  # of the gizmo's size: where its square for moving in the plane is
 NODE = "return window.__viserMutable?.nodePoseData?.[arguments[0]] ?? null"
 CELL = "return document.querySelector(arguments[0])?.textContent ?? ''"
+COPIES = """
+    const all = [];
+    window.__viserMutable?.nodeRefFromName?.[arguments[0]]?.traverse(o => {
+        const kept = o.matricesTexture;
+        if (kept) all.push(...(kept._data ?? kept.image.data).slice(0, 16 * o.count)); });
+    return all"""
 CANVAS = """
     const all = [...document.querySelectorAll('canvas')].map(c => c.getBoundingClientRect());
     const box = all.sort((a, b) => b.width * b.height - a.width * a.height)[0];
@@ -142,9 +149,14 @@ class Page:
         wait_for(f"the checkbox {label!r}", clicked)
 
     def close_notices(self) -> None:
-        """Close what lies above the picture."""
-        for button in self.browser.find_elements(By.CSS_SELECTOR, "[role=alert] button"):
-            button.click()
+        """Close what lies above the picture; what fades out still catches the mouse."""
+
+        def none_left() -> bool:
+            close = "document.querySelectorAll('[role=alert] button').forEach(b => b.click())"
+            self.browser.execute_script(close)
+            return not self.browser.find_elements(By.CSS_SELECTOR, "[role=alert]")
+
+        wait_for("notices to be gone", none_left)
 
     def type_number(self, label: str, value: float) -> None:
         """Type into the field beside a slider."""
@@ -179,6 +191,12 @@ class Page:
         """Position and quaternion (7,) of a node in page units."""
         pose = self.browser.execute_script(NODE, name)
         return None if pose is None else np.array([*pose["position"], *pose["wxyz"]])
+
+    def marks(self, batch: str) -> np.ndarray:
+        """Places (n, 3) [page units] of those copies of a batched shape that have a size."""
+        matrices = np.array(self.browser.execute_script(COPIES, batch), float).reshape(-1, 4, 4)
+        sized: np.ndarray = np.abs(matrices[:, :3, :3]).max(axis=(1, 2)) > 0.0
+        return matrices[sized, 3, :3]
 
     def wait_until_still(self, name: str) -> None:
         """Wait until a node does not move any more, and was drawn there."""
