@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import viser
 
-from detent.app.contacts import COLOURS, MEANINGS
+from detent.app.contacts import BOND_COLOUR, COLOURS, MEANINGS
 from detent.app.page_script import GO_ON_KEY, HOLD_KEY, click, page_script, sound
 from detent.app.pull import Pull
 from detent.app.server import PageServer
@@ -159,6 +159,8 @@ def help_text() -> str:
         "the wheel zooms, the right button moves the picture. In space the left one turns it.</p>"
         f"<table>{keys}</table><p style='margin:0.5em 0 0'><b>Contacts</b></p>{dots}"
         "<div>a stick is the force there, a cone is friction: inside it a contact sticks</div>"
+        f"<div><span style='color:rgb{BOND_COLOUR}'>▬</span> the bond of friction, from the "
+        "contact to where it stuck; it breaks when it is as long as the cone is high</div>"
         f"<p style='margin:0.5em 0 0'><b>Arrows</b>, logarithmic from 0.3 to 100 N</p>{arrows}"
         "<div>the pale copy of the tool is where the device is</div></div>"
     )
