@@ -25,12 +25,13 @@ from selenium.webdriver.remote.webelement import WebElement
 from detent.app.handle import HANDLE_SIZE
 from detent.app.stage import Stage
 
-FLAGS = (
+PLAIN = (
     *("--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--no-first-run", "--window-size=1200,700"),
-    "--force-device-scale-factor=0.5",  # a quarter of the pixels: all are drawn in software
+    "--no-first-run",
 )
+# a quarter of the pixels: all are drawn in software
+FLAGS = (*PLAIN, "--window-size=1200,700", "--force-device-scale-factor=0.5")
 SQUARE = 1.7 / 7.0  # of the gizmo's size: where its square for moving in the plane is
 NODE = "return window.__viserMutable?.nodePoseData?.[arguments[0]] ?? null"
 CELL = "return document.querySelector(arguments[0])?.textContent ?? ''"
@@ -48,7 +49,7 @@ TWO_FRAMES = "const f = requestAnimationFrame, done = arguments[0]; f(() => f(do
 
 
 @contextmanager
-def open_browser() -> Iterator[webdriver.Chrome]:
+def open_browser(flags: tuple[str, ...] = FLAGS) -> Iterator[webdriver.Chrome]:
     """A browser of its own, which leaves nothing behind; skips the test where there is none."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
@@ -57,7 +58,7 @@ def open_browser() -> Iterator[webdriver.Chrome]:
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for flag in FLAGS:
+    for flag in flags:
         options.add_argument(flag)
     service = webdriver.ChromeService(driver, popen_kw={"start_new_session": True})
     try:

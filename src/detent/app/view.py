@@ -39,7 +39,9 @@ ARROWS = {
 class View:
     """How the page looks at the world; what it hears of collisions."""
 
-    def __init__(self, server: PageServer, stage: Stage, pull: Pull, dark: bool) -> None:
+    def __init__(
+        self, server: PageServer, stage: Stage, pull: Pull, dark: bool, touchable: bool = True
+    ) -> None:
         self._server, self._stage, self._pull = server, stage, pull
         self.dark = dark
         self.darkened = False  # what the pictures know of it: they begin light
@@ -47,7 +49,7 @@ class View:
         self._flash, self._looked = 0.0, time.monotonic()
         self._clicks = 0
         gui = server.gui
-        gui.add_html(page_script(stage.planar), order=1.0)
+        gui.add_html(page_script(stage.planar, touchable), order=1.0)
         self._ear = gui.add_html("", order=2.0)
         with gui.add_folder("View", order=VIEW, expand_by_default=False):
             self._add(gui)
