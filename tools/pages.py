@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +33,7 @@ def photograph(world: detent.World, path: Path) -> None:
     session = Session(world, contact)
     with (
         serve_page(session) as served,
-        served.playing(RATE, False),
+        served.playing(RATE, False) as live,
         open_browser(flags) as browser,
     ):
         browser.get(served.url)
@@ -41,6 +42,7 @@ def photograph(world: detent.World, path: Path) -> None:
         page.close_notices()
         with suppress(AssertionError):  # a scene in which nothing touches is shown as it is
             wait_for("a force", lambda: page.number("felt") > FELT and page.number("contacts") > 0)
+        live.pace(math.inf)  # a page that stands still is soon drawn
         wait_for("a picture", lambda: taken(browser, path), PATIENCE)
 
 
