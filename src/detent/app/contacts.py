@@ -160,12 +160,24 @@ class Contacts:
 
     def _draw_bonds(self, shown: np.ndarray, places: np.ndarray, smaller: np.ndarray) -> None:
         """From a contact to where it stuck: as long as the bond is stretched, over its breaking."""
-        strain = np.linalg.norm(shown["bond"], axis=1)
+        bond = stretched(shown)
+        strain = np.linalg.norm(bond, axis=1)
         kept = (strain > LEAST_STRAIN) & (shown["tool"] != 0)
         thick = (ROD * smaller)[kept]
         scales = np.column_stack([thick, thick, (BOND * np.minimum(strain, 1.0) * smaller)[kept]])
         colours = np.tile(np.array(BOND_COLOUR, float), (int(kept.sum()), 1))
-        self._bonds.update(places[kept], turned(-shown["bond"][kept]), scales, colours)
+        self._bonds.update(places[kept], turned(-bond[kept]), scales, colours)
+
+
+def stretched(shown: np.ndarray) -> np.ndarray:
+    """Strains (n, 3) of bonds over where they break.
+
+    Where a brake holds a contact, whose bond is not kept as a strain, what it holds over the most
+    that it can: -f_t / (μ_s f_n).
+    """
+    most = np.maximum(shown["friction"] * shown["force"], 1e-12)[:, None]
+    braked = (shown["kind"] == HOLDS) & (np.linalg.norm(shown["bond"], axis=1) < LEAST_STRAIN)
+    return np.where(braked[:, None] & (most > 1e-9), -shown["rub"] / most, shown["bond"])
 
 
 def disc() -> trimesh.Trimesh:
