@@ -90,7 +90,7 @@ class Played:
             time.sleep(0.3)  # the panel is refreshed meanwhile
             return self.state() == before
 
-        wait_for("the tool's target to stand still", settled, 20.0)
+        wait_for("the tool's target to stand still", settled)
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
@@ -124,8 +124,8 @@ def playing() -> Iterator[Played]:
 @pytest.fixture
 def played(playing: Played) -> Played:
     """The session with a tool that stands still, and no page."""
-    wait_for("the pages of before to be gone", lambda: playing.server.visitors.holder is None, 10.0)
-    wait_for("the script to have it back", lambda: not playing.bench._watched, 10.0)
+    wait_for("the pages of before to be gone", lambda: playing.server.visitors.holder is None)
+    wait_for("the script to have it back", lambda: not playing.bench._watched)
     playing.settle()
     return playing
 
