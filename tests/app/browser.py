@@ -32,6 +32,7 @@ PLAIN = (
 )
 # a quarter of the pixels: all are drawn in software
 FLAGS = (*PLAIN, "--window-size=1200,700", "--force-device-scale-factor=0.5")
+ANSWERS = 600  # [s] of the driver: a busy machine draws seldom, and each move waits for that
 SQUARE = 1.7 / 7.0  # of the gizmo's size: where its square for moving in the plane is
 NODE = "return window.__viserMutable?.nodePoseData?.[arguments[0]] ?? null"
 CELL = "return document.querySelector(arguments[0])?.textContent ?? ''"
@@ -65,6 +66,7 @@ def open_browser(flags: tuple[str, ...] = FLAGS) -> Iterator[webdriver.Chrome]:
         browser = webdriver.Chrome(options, service)
         try:
             browser.set_script_timeout(60)
+            browser.command_executor.client_config.timeout = ANSWERS  # type: ignore[union-attr]
             yield browser
         finally:
             with suppress(Exception):  # it may be gone already

@@ -124,10 +124,15 @@ def test_a_drag_beside_the_tool_does_not_tip_the_plane_over(page: Page) -> None:
     def camera() -> np.ndarray:
         return np.array(page.browser.execute_script(CAMERA), float)
 
+    page.close_notices()  # one comes with every page that is drawn in software
     before = camera()
     beside = page.pixel(np.array([-0.9, 0.95, 0.0]))  # on the wall
     page.drag(beside, (beside[0] + 120, beside[1] + 90))
-    wait_for("the picture to be moved instead", lambda: np.abs(camera() - before)[3:].max() > 0.05)
+
+    def moved() -> bool:
+        return bool(np.abs(camera() - before)[3:].max() > 0.05)
+
+    wait_for("the picture to be moved instead", moved, PATIENCE)
     np.testing.assert_allclose(camera()[:3], before[:3], atol=1e-6)  # angles and distance
     press(page, "V")
     wait_for("the camera to be back", lambda: np.allclose(camera(), before, atol=1e-3))
