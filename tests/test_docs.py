@@ -141,7 +141,7 @@ def test_links_and_pictures_of_a_page_are_there(page: Path) -> None:
 def test_pictures_are_those_that_are_made_and_small() -> None:
     import pictures
 
-    made = {*pictures.FILMS, *(f"{name}.png" for name in pictures.FIGURES)}
+    made = {*pictures.FILMS, *(f"{name}.png" for name in pictures.FIGURES), *pictures.PAGES}
     kept = {path.name: path.stat().st_size for path in PICTURES.iterdir()}
     assert set(kept) == made
     assert max(kept.values()) <= pictures.MOST and sum(kept.values()) < 8_000_000

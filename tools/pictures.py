@@ -1,9 +1,9 @@
-"""Make the pictures of the documentation: films of sessions, and figures of experiments.
+"""Make the pictures of the documentation: films of sessions, figures of experiments, pages.
 
     python tools/pictures.py [NAME…]
 
 writes docs/pictures/; each film is a few seconds of a session in lockstep, so it is the same on
-every machine. ``--list`` names them.
+every machine. Pages are pictures of a live session in a headless Chromium. ``--list`` names them.
 """
 
 from __future__ import annotations
@@ -86,11 +86,32 @@ FILMS: dict[str, Callable[[], list[Run]]] = {
 FIGURES = ("corner-push", "walls", "friction-models", "four-bar", "disk-on-sphere")
 
 
+def humanoid() -> detent.World:
+    """A robot of dm_control, as docs/your-scene.md has it; `make test` installs it."""
+    found = sorted(
+        ROOT.glob(".venv-scenes/lib/python*/site-packages/dm_control/suite/humanoid.xml")
+    )
+    if not found:
+        raise SystemExit("the humanoid is not installed: make test does that")
+    folder = found[0].parent
+    return detent.World.load(found[0], tool="right_hand", root=folder)
+
+
+PAGES: dict[str, Callable[[], detent.World]] = {
+    "workbench.png": lambda: detent.World.builtin("peg-in-hole"),
+    "your-scene.png": humanoid,
+}
+
+
 def make(name: str) -> Path:
     """One picture."""
     path = FOLDER / name
     if name in FILMS:
         film(FILMS[name](), path, fps=FPS)
+    elif name in PAGES:
+        from pages import photograph  # beside this file; it needs a browser
+
+        photograph(PAGES[name](), path)
     else:
         drawn = find(path.stem)().figure
         assert drawn is not None
@@ -102,7 +123,7 @@ def make(name: str) -> Path:
 
 def main(wanted: list[str]) -> None:
     """All pictures, or some."""
-    known = [*FILMS, *(f"{name}.png" for name in FIGURES)]
+    known = [*FILMS, *(f"{name}.png" for name in FIGURES), *PAGES]
     if wanted == ["--list"]:
         print("\n".join(known))
         return

@@ -25,14 +25,23 @@ from selenium.webdriver.remote.webelement import WebElement
 from detent.app.handle import HANDLE_SIZE
 from detent.app.stage import Stage
 
-FLAGS = (
+PLAIN = (
     *("--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--no-first-run", "--window-size=1200,700"),
+    "--no-first-run",
 )
+# a quarter of the pixels: all are drawn in software
+FLAGS = (*PLAIN, "--window-size=1200,700", "--force-device-scale-factor=0.5")
+ANSWERS = 600  # [s] of the driver: a busy machine draws seldom, and each move waits for that
 SQUARE = 1.7 / 7.0  # of the gizmo's size: where its square for moving in the plane is
 NODE = "return window.__viserMutable?.nodePoseData?.[arguments[0]] ?? null"
 CELL = "return document.querySelector(arguments[0])?.textContent ?? ''"
+COPIES = """
+    const all = [];
+    window.__viserMutable?.nodeRefFromName?.[arguments[0]]?.traverse(o => {
+        const kept = o.matricesTexture;
+        if (kept) all.push(...(kept._data ?? kept.image.data).slice(0, 16 * o.count)); });
+    return all"""
 CANVAS = """
     const all = [...document.querySelectorAll('canvas')].map(c => c.getBoundingClientRect());
     const box = all.sort((a, b) => b.width * b.height - a.width * a.height)[0];
@@ -46,7 +55,7 @@ TWO_FRAMES = "const f = requestAnimationFrame, done = arguments[0]; f(() => f(do
 
 
 @contextmanager
-def open_browser() -> Iterator[webdriver.Chrome]:
+def open_browser(flags: tuple[str, ...] = FLAGS) -> Iterator[webdriver.Chrome]:
     """A browser of its own, which leaves nothing behind; skips the test where there is none."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
@@ -55,7 +64,7 @@ def open_browser() -> Iterator[webdriver.Chrome]:
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for flag in FLAGS:
+    for flag in flags:
         options.add_argument(flag)
     service = webdriver.ChromeService(driver, popen_kw={"start_new_session": True})
     try:
@@ -64,6 +73,7 @@ def open_browser() -> Iterator[webdriver.Chrome]:
             browser.set_script_timeout(60)
             seldom = {"source": SELDOM}
             browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", seldom)
+            browser.command_executor.client_config.timeout = ANSWERS  # type: ignore[union-attr]
             yield browser
         finally:
             with suppress(Exception):  # it may be gone already
@@ -149,9 +159,14 @@ class Page:
         wait_for(f"the checkbox {label!r}", clicked)
 
     def close_notices(self) -> None:
-        """Close what lies above the picture."""
-        for button in self.browser.find_elements(By.CSS_SELECTOR, "[role=alert] button"):
-            button.click()
+        """Close what lies above the picture; what fades out still catches the mouse."""
+
+        def none_left() -> bool:
+            close = "document.querySelectorAll('[role=alert] button').forEach(b => b.click())"
+            self.browser.execute_script(close)
+            return not self.browser.find_elements(By.CSS_SELECTOR, "[role=alert]")
+
+        wait_for("notices to be gone", none_left)
 
     def type_number(self, label: str, value: float) -> None:
         """Type into the field beside a slider."""
@@ -186,6 +201,12 @@ class Page:
         """Position and quaternion (7,) of a node in page units."""
         pose = self.browser.execute_script(NODE, name)
         return None if pose is None else np.array([*pose["position"], *pose["wxyz"]])
+
+    def marks(self, batch: str) -> np.ndarray:
+        """Places (n, 3) [page units] of those copies of a batched shape that have a size."""
+        matrices = np.array(self.browser.execute_script(COPIES, batch), float).reshape(-1, 4, 4)
+        sized: np.ndarray = np.abs(matrices[:, :3, :3]).max(axis=(1, 2)) > 0.0
+        return matrices[sized, 3, :3]
 
     def wait_until_still(self, name: str) -> None:
         """Wait until a node does not move any more, and was drawn there."""

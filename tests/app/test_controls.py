@@ -61,6 +61,7 @@ def test_what_is_not_wanted_otherwise_stays() -> None:
     assert name_of(other.device) == "touch" and other.coupling != session.coupling
     engine = renewed(session, live, Wanted(local=True), start)
     assert engine.local is not None and renewed(engine, live, Wanted(local=False), start)
+    assert not renewed(session, live, Wanted(gravity=False), start).world.gravity
     door = renewed(session, live, Wanted(world="door"), start)
     assert door.world.name == "door" and door.contact.stiffness != 9000
 

@@ -1,19 +1,23 @@
-"""What a person sees on the page, in one browser: hint, charts, visitors, the script."""
+"""What a person sees and does on the page, in one browser: contacts, camera, view, actuators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 
 import numpy as np
 import pytest
 from browser import Page, open_page, wait_for
 from selenium.webdriver.common.by import By
-from test_workbench import Playing, played_to_its_end
+from test_controls import renew
+from test_workbench import Playing, hold, played_to_its_end
+from typer.testing import CliRunner
 
 from detent import Session, World
 from detent.app.stage import Stage, set_stage
 from detent.app.visitors import LOOKING_ON, YOURS
+from detent.cli import app
 
 pytestmark = pytest.mark.browser
 PATIENCE = 180.0  # [s]
@@ -23,12 +27,17 @@ from detent.app.workbench import play
 world = World.builtin("peg-in-hole")
 play(Session(world, Contact(mode="penalty")), rate=1000.0, port=0)
 """
+MIDDLE, WALL, BEYOND = (-0.03, 0.03), (0.073, 0.03), (0.1, 0.03)  # [m]
 KEY = """document.documentElement.dispatchEvent(new KeyboardEvent(
     'keydown', {key: arguments[0].toLowerCase(), code: 'Key' + arguments[0], bubbles: true}))"""
 CHART = """
     const all = Object.values(window.__viserTestpoints.uplots).map(u => u.chart);
     const one = all.findLast(c => c.series.some(s => s.label === arguments[0]));
     return [one.scales.x.min, one.scales.x.max, one.data[1]]"""
+
+CAMERA = """
+    const c = window.__viserMutable.cameraControl, eye = c.camera.position;
+    return [c.azimuthAngle, c.polarAngle, c.distance, eye.x, eye.y, eye.z]"""
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +56,7 @@ def page(playing: Playing, stage: Stage) -> Iterator[Page]:
     with open_page(playing.url, stage) as opened:
         wait_for("the numbers", lambda: opened.text("state"), PATIENCE)
         wait_for("the handle", lambda: opened.node("/handle") is not None, PATIENCE)
+        opened.close_notices()
         yield opened
 
 
@@ -110,6 +120,24 @@ def test_a_second_visitor_looks_on_until_the_first_leaves(page: Page, playing: P
     page.close_notices()
 
 
+def test_a_drag_beside_the_tool_does_not_tip_the_plane_over(page: Page) -> None:
+    def camera() -> np.ndarray:
+        return np.array(page.browser.execute_script(CAMERA), float)
+
+    page.close_notices()  # one comes with every page that is drawn in software
+    before = camera()
+    beside = page.pixel(np.array([-0.9, 0.95, 0.0]))  # on the wall
+    page.drag(beside, (beside[0] + 120, beside[1] + 90))
+
+    def moved() -> bool:
+        return bool(np.abs(camera() - before)[3:].max() > 0.05)
+
+    wait_for("the picture to be moved instead", moved, PATIENCE)
+    np.testing.assert_allclose(camera()[:3], before[:3], atol=1e-6)  # angles and distance
+    press(page, "V")
+    wait_for("the camera to be back", lambda: np.allclose(camera(), before, atol=1e-3))
+
+
 def test_the_script_waits_while_the_pointer_is_down(page: Page) -> None:
     if not page.scripted:
         page.toggle_script()
@@ -121,3 +149,91 @@ def test_the_script_waits_while_the_pointer_is_down(page: Page) -> None:
     still = page.node("/handle")
     press(page, "G")
     wait_for("going on", lambda: not np.allclose(page.node("/handle"), still, atol=0.02), PATIENCE)
+
+
+def test_a_contact_is_marked_where_the_tool_touches(page: Page, stage: Stage) -> None:
+    hold(page)
+    page.drag_handle(MIDDLE)
+    wait_for("a free tool", lambda: page.text("state") == "free" and page.number("contacts") == 0)
+    wait_for("no mark", lambda: not len(page.marks("/contacts/discs")))
+    page.drag_handle(BEYOND)
+    wait_for("rest", lambda: page.text("state") == "resting" and page.number("force") > 3.0)
+    wait_for("a disc and a stick", lambda: len(page.marks("/contacts/sticks")) > 0)
+    hand = page.node("/contacts")
+    assert hand is not None
+    places = hand[:3] + page.marks("/contacts/discs")
+    walls = stage.to_page(np.array([0.08, 0.0, 0.0]))[0]
+    np.testing.assert_allclose(places[:, 0], walls, atol=0.08)  # at the wall, as seen from above
+
+
+def test_dark_and_light(page: Page) -> None:
+    def shade() -> str:
+        root = page.browser.find_element(By.TAG_NAME, "html")
+        return str(root.get_attribute("data-mantine-color-scheme"))
+
+    assert shade() == "light"
+    press(page, "L")
+    wait_for("dark", lambda: shade() == "dark")
+    wait_for("charts", lambda: chart(page, "felt")[2].size > 100, PATIENCE)
+    press(page, "L")
+    wait_for("light", lambda: shade() == "light")
+
+
+def test_impulses_let_a_blow_sink_in_less_than_a_penalty(page: Page) -> None:
+    deep = {}
+    for mode in ("penalty", "impulse"):
+        if mode == "impulse":
+            renew(page, lambda: page.choose("Mode", "impulse"))
+            wait_for("the handle", lambda: page.node("/handle") is not None, PATIENCE)
+        hold(page)
+        page.drag_handle(MIDDLE)
+        wait_for("a free tool", lambda: page.text("state") == "free")
+        wait_for("no depth in the chart", lambda: chart(page, "depth")[2].max() == 0.0, PATIENCE)
+        page.drag_handle(WALL)
+        wait_for("rest", lambda: page.text("state") == "resting" and page.number("depth") > 0.0)
+        deep[mode] = chart(page, "depth")[2].max()
+    assert deep["impulse"] < 0.7 * deep["penalty"], deep
+
+
+def test_a_click_for_a_collision_only_if_asked_for(page: Page) -> None:
+    count = "return window.__detent.clicks"
+    assert page.browser.execute_script(count) == 0  # blows there were
+    page.tick("Sound")
+    wait_for("sound", lambda: page.browser.execute_script("return window.__detent.sound"))
+
+    def struck() -> bool:
+        page.drag_handle(MIDDLE)
+        page.drag_handle(WALL)
+        return bool(page.browser.execute_script(count))
+
+    wait_for("a click", struck, PATIENCE)
+    assert 0.0 < page.browser.execute_script("return window.__detent.loud") <= 1.0
+    page.tick("Sound")
+
+
+def test_a_gripper_can_be_closed(page: Page) -> None:
+    renew(page, lambda: page.choose("World", "gripper"))
+    wait_for("its actuators", lambda: page.typed("left") == 0.006, PATIENCE)
+
+    def apart() -> float:
+        finger, palm = page.node("/world/3"), page.node("/world/1")
+        assert finger is not None and palm is not None
+        return float(np.linalg.norm(finger[:3] - palm[:3]))
+
+    before = apart()
+    page.type_number("left", 0.02)
+    page.type_number("right", 0.02)
+    wait_for("the finger to move", lambda: abs(apart() - before) > 0.02, PATIENCE)
+
+
+def test_a_report_opens_in_a_browser(page: Page, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["reproduce", "walls", "--out", str(tmp_path)])
+    assert done.exit_code in (0, 1), done.output
+    page.browser.get((tmp_path / "report.html").as_uri())
+    wait_for("a table", lambda: page.browser.find_elements(By.TAG_NAME, "table"))
+    pictures = """return [...document.querySelectorAll('img, svg')].length > 0 &&
+        [...document.images].every(i => i.complete && i.naturalWidth > 0)"""
+    wait_for("figures", lambda: page.browser.execute_script(pictures))
+    outside = """return [...document.querySelectorAll('[src],link[href]')].map(
+        e => e.src || e.href).filter(a => /^https?:/.test(a)).length"""
+    assert page.browser.execute_script(outside) == 0  # one file, nothing from elsewhere

@@ -59,12 +59,20 @@ def test_it_plays_to_its_end_and_can_be_scrubbed(page: Page, file: Path) -> None
     row = trace.rows[np.searchsorted(trace["time"], 0.4, "right") - 1]
     assert page.text("depth") == f"{1e3 * row['depth']:.3f} mm"
     assert float(page.text("depth-1").split()[0]) > 2.0 * page.number("depth")  # penalty
+    touching = (int(row["contacts"]), int(page.text("contacts-1")))
+    assert max(touching) > 0
+    for under, count in zip(("", "/run1"), touching, strict=True):
+        marks = f"{under}/contacts/discs"
+        wait_for("its contacts", lambda m=marks, n=count: len(page.marks(m)) == n)  # type: ignore[misc]
 
 
 def test_the_numbers_of_a_moment_are_those_of_its_row(file: Path) -> None:
     trace = Trace.load(file)
     run = rehearse("<push>", Session.of_trace(trace), trace)
     assert run.frame_at(-1.0) == 0 and run.tick_at(99.0) == len(trace) - 1
+    last = np.searchsorted(trace["time"], run.times[1:] - 1e-9) - 1  # tick of each frame
+    assert [len(one) for one in run.shown[1:]] == trace["contacts"][last].tolist()
+    assert any(map(len, run.shown))
     shown = moment([run], 0.5)
     size = np.linalg.norm(trace["device_wrench"][run.tick_at(0.5), :3])
     assert "data-name='felt' style='text-align:right;" in shown and f">{size:.2f} N<" in shown

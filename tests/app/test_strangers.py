@@ -90,16 +90,17 @@ class Played:
             time.sleep(0.3)  # the panel is refreshed meanwhile
             return self.state() == before
 
-        wait_for("the tool's target to stand still", settled, 20.0)
+        wait_for("the tool's target to stand still", settled)
 
     @contextmanager
     def untouched(self) -> Iterator[None]:
         """The servo runs before and after, and nothing was changed meanwhile."""
         before, ticks = self.state(), self.live.status().ticks
         yield
-        time.sleep(0.1)
+        later = self.live.status().ticks + 50  # 0.1 s: what was sent could have had its effect
+        wait_for("the servo to go on", lambda: self.live.status().ticks > max(later, ticks))
         assert self.state() == before
-        assert self.live.running and self.live.status().ticks > ticks
+        assert self.live.running
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +124,8 @@ def playing() -> Iterator[Played]:
 @pytest.fixture
 def played(playing: Played) -> Played:
     """The session with a tool that stands still, and no page."""
-    wait_for("the pages of before to be gone", lambda: playing.server.visitors.holder is None, 10.0)
-    time.sleep(0.1)  # the script has it back
+    wait_for("the pages of before to be gone", lambda: playing.server.visitors.holder is None)
+    wait_for("the script to have it back", lambda: not playing.bench._watched)
     playing.settle()
     return playing
 

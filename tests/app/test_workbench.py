@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,7 +149,6 @@ def test_a_trace_is_recorded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_it_cleanly(number: int) -> None:
     running = Playing()
-    time.sleep(0.5)
     assert running.stop(number) == 0
     wait_for("the last line", lambda: re.search("stopped (after|before)", running.output))
     assert "Traceback" not in running.output

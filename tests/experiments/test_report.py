@@ -16,10 +16,11 @@ from detent.experiments.bars import WIDE, bar
 from detent.experiments.documents import DOCUMENTS, PLACES, in_order, place_of
 from detent.experiments.errata import ERRATA, mentioned
 from detent.experiments.origin import origin
-from detent.experiments.protocol import at_most, holds, stated, within
-from detent.experiments.report import write_report
+from detent.experiments.protocol import Result, at_most, holds, stated, within
+from detent.experiments.report import write_outputs, write_report
 from detent.experiments.reproduction import reproduce_all
 from detent.experiments.verdicts import RECORDED
+from detent.record.plots import figure, save, state
 
 MADE = {"commit": "abc", "date": "2026-01-01", "machine": "2 × none", "versions": "detent 1"}
 NAMES = ["vertex-vertex", "reactivation"]
@@ -112,6 +113,25 @@ def test_the_page_says_what_was_wrong_and_which_flag_is_literal(tmp_path: Path) 
     ):  # fmt: skip
         assert said in page or said.replace('"', "&quot;") in page, said
     assert not re.search(r"""(src|href)=['"](?!data:|#)""", page)  # it needs no other file
+
+
+def drawn_two_panels(path: Path) -> object:
+    fig, axes = figure(1, 2, (4, 2), "two panels")
+    for ax, words in zip(axes.flat, ("it falls by half", "and stays"), strict=True):
+        ax.set(xlabel="time [s]", ylabel="depth of the peg [mm]")
+        state(ax, words)
+    return save(fig, path)
+
+
+@pytest.mark.parametrize(("measured", "said"), [(0.5, True), (2.0, False)])
+def test_panels_state_what_was_found_only_while_it_is_found(
+    measured: float, said: bool, tmp_path: Path
+) -> None:
+    claims = [at_most("X24.follows", "S3 Fig 7", "it follows", measured, 1.0, "m")]
+    write_outputs("four-bar", Result({}, claims, figure=drawn_two_panels), tmp_path, traces=False)
+    drawn = (tmp_path / "four-bar.svg").read_text()
+    assert ("it falls by half" in drawn) == said
+    assert ("depth of the peg over time" in drawn) != said
 
 
 def test_where_a_report_was_made_is_told() -> None:

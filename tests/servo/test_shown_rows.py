@@ -70,3 +70,19 @@ def test_a_rigid_contact_slides_where_its_friction_is_all_that_it_can_be(speed: 
     assert len(seen) == 2 and (seen["force"] >= 0.0).all()
     pressing = seen[seen["force"] > 1e-9]
     assert set(pressing["kind"]) == {SLIDES if speed else HOLDS}
+
+
+@pytest.mark.parametrize("law", ["reset-integrator", "nahvi", "dahl", "classical"])
+def test_a_bond_is_stretched_against_the_friction_that_it_gives(law: str) -> None:
+    """From where the tool stuck to where it is, at most to where it breaks; classical has none."""
+    friction = Friction(0.4, 0.3, law=law)  # type: ignore[arg-type]
+    ready = pressed(Contact(2000.0, 5.0, mode="penalty", friction=friction), 1e-4, (0.02, 0.0))
+    longest = np.zeros(0)
+    for _ in range(6):
+        advance(ready, 1)
+        seen = shown(ready)
+        stretch = np.einsum("ij,ij->i", seen["bond"], seen["rub"])
+        assert (stretch <= 0.0).all() and (np.abs(seen["bond"]) <= 1.0 + 1e-9).all()
+        np.testing.assert_allclose(seen["bond"][:, 1:], 0.0, atol=1e-12)  # along the floor
+        longest = np.maximum(longest if len(longest) else 0.0, seen["bond"][:, 0])
+    assert len(longest) == 2 and (longest > 0.0).all() == (law != "classical")

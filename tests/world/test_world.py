@@ -522,3 +522,17 @@ def test_a_world_that_was_placed_can_still_be_cut_to_its_tool() -> None:
     assert cut.model.nv == 3
     np.testing.assert_array_equal(cut.qpos, (0.1, 0.2, 0.3))
     assert cut.body_name(cut.held) == "link2"
+
+
+def test_a_weight_is_taken_away_and_given_back() -> None:
+    """Also by a trace: what was not felt is not felt when it runs again."""
+    world = World.builtin("corner-3d").placed([0.1, 0.1, 0.2, 1, 0, 0, 0])
+    light = world.weighed(False)
+    assert light.model.body_gravcomp[world.tool] == 1.0 and not world.model.body_gravcomp.any()
+    np.testing.assert_array_equal(light.qpos, world.qpos)
+    again = light.weighed(True)
+    assert again.gravity and not again.model.body_gravcomp.any()
+    for made in (light, World.builtin("corner-3d", gravity=False)):
+        trace = Session(made).run(0.01)
+        assert not Session.of_trace(trace).world.gravity
+    assert Session.of_trace(Session(again).run(0.01)).world.gravity

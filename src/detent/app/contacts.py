@@ -1,4 +1,4 @@
-"""Contacts on the page: a disc where bodies touch, a stick for the force, a cone for friction."""
+"""Contacts on the page: a disc where bodies touch, a stick for the force, cones and bonds."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ STICK = 0.0035 * PAGE_SIZE  # radius
 TIE = 0.11 * PAGE_SIZE  # half the length of the line of a direction that is lost
 SHORTER = 0.5  # sticks of contacts, against arrows of the same force
 CONE = 0.06 * PAGE_SIZE  # height of a friction cone
+BOND, ROD = 0.06 * PAGE_SIZE, 0.006 * PAGE_SIZE  # a bond that is about to break: length, radius
 FLASHED = 1.5  # times as large, right after a collision
 FLASH = np.array([255.0, 225.0, 60.0])
 EVERY = 0.07  # [s]
@@ -32,6 +33,8 @@ COLOURS = {
     NEAR: (150, 155, 165),
     TIES: (170, 70, 150),
 }
+BOND_COLOUR = (0, 114, 178)
+LEAST_STRAIN = 0.02  # [-] of a bond that is drawn
 MEANINGS = {
     HOLDS: "rests or sticks",
     SLIDES: "slides",
@@ -90,20 +93,26 @@ class Contacts:
         self._discs = Batch(server, f"{under}/contacts/discs", disc(), None)
         self._sticks = Batch(server, f"{under}/contacts/sticks", stick(), None)
         self._cones = Batch(server, f"{under}/contacts/cones", cone(), 0.25)
+        self._bonds = Batch(server, f"{under}/contacts/bonds", stick(), None)
 
     def update(
-        self, hand: np.ndarray, shown: np.ndarray, flash: float, eye: np.ndarray | None
+        self,
+        hand: np.ndarray,
+        shown: np.ndarray,
+        flash: float = 0.0,
+        eye: np.ndarray | None = None,
+        still: bool = False,
     ) -> None:
         """Show records of `SHOWN`; *flash* from 0 to 1 is how fresh the last collision is.
 
         A page moves a node at once but is slow to change its shape. So it is told of contacts
         when some come or go, and now and then, as seen from the hand point (3,) [m]; in between
-        they go along with it.
+        they go along with it; unless it is a moment that stands *still*.
         """
         origin = self._stage.on_top(self._stage.to_page(hand), eye).points[0]
         self._hand.position = origin
         now = time.monotonic()
-        if len(shown) == self._count and now < self._due:
+        if len(shown) == self._count and now < self._due and not still:
             return
         self._count, self._due = len(shown), now + EVERY
         top = self._stage.on_top(self._stage.to_page(shown["point"]), eye)
@@ -117,6 +126,7 @@ class Contacts:
         self._discs.update(top.points, turns, flat * top.scales[:, None], colours)
         self._draw_sticks(shown, top.points, top.scales, colours)
         self._draw_cones(shown, top.points, top.scales, turns, colours)
+        self._draw_bonds(shown, top.points, top.scales)
 
     def _draw_sticks(
         self, shown: np.ndarray, places: np.ndarray, smaller: np.ndarray, colours: np.ndarray
@@ -147,6 +157,27 @@ class Contacts:
         wide = CONE * np.minimum(shown["friction"], 2.0)
         scales = np.column_stack([wide, wide, np.full(len(wide), CONE)]) * smaller[:, None]
         self._cones.update(places[kept], turns[kept], scales[kept], colours[kept])
+
+    def _draw_bonds(self, shown: np.ndarray, places: np.ndarray, smaller: np.ndarray) -> None:
+        """From a contact to where it stuck: as long as the bond is stretched, over its breaking."""
+        bond = stretched(shown)
+        strain = np.linalg.norm(bond, axis=1)
+        kept = (strain > LEAST_STRAIN) & (shown["tool"] != 0)
+        thick = (ROD * smaller)[kept]
+        scales = np.column_stack([thick, thick, (BOND * np.minimum(strain, 1.0) * smaller)[kept]])
+        colours = np.tile(np.array(BOND_COLOUR, float), (int(kept.sum()), 1))
+        self._bonds.update(places[kept], turned(-bond[kept]), scales, colours)
+
+
+def stretched(shown: np.ndarray) -> np.ndarray:
+    """Strains (n, 3) of bonds over where they break.
+
+    Where a brake holds a contact, whose bond is not kept as a strain, what it holds over the most
+    that it can: -f_t / (μ_s f_n).
+    """
+    most = np.maximum(shown["friction"] * shown["force"], 1e-12)[:, None]
+    braked = (shown["kind"] == HOLDS) & (np.linalg.norm(shown["bond"], axis=1) < LEAST_STRAIN)
+    return np.where(braked[:, None] & (most > 1e-9), -shown["rub"] / most, shown["bond"])
 
 
 def disc() -> trimesh.Trimesh:

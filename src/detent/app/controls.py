@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import viser
 
 from detent.app.wanted import Wanted, coupling_name, device_names, name_of
@@ -143,6 +144,22 @@ class Controls:
         self._list(gui, "World runs", engines, engines[now],
                    lambda one: self._ask(local=one == engines[1]),
                    "Wholly in the servo's tick, or by an engine at its own pace.")  # fmt: skip
+
+        if session.world.model.opt.gravity.any():
+            self._add_weight(gui, session.world)
+
+    def _add_weight(self, gui: viser.GuiApi, world: World) -> None:
+        mass = float(world.model.body_mass[world.tool_bodies].sum())
+        weight = mass * float(np.linalg.norm(world.model.opt.gravity))
+        box = gui.add_checkbox(
+            "Weight", world.gravity, hint=f"m g = {weight:.3g} N: the hand feels the tool's weight."
+        )
+
+        async def changed(event: viser.GuiEvent[viser.GuiCheckboxHandle]) -> None:
+            if event.client is not None:
+                self._ask(gravity=bool(event.target.value))
+
+        box.on_update(changed)
 
     def _list(
         self,

@@ -121,6 +121,8 @@ class Film:
             ax.plot(run.trace["time"][hits], np.zeros(hits.sum()), "|", color=colour, ms=9, mew=1)
         ax.set(xlabel="time [s]  (| collisions)", ylabel="felt [N]", ylim=(0.0, None))
         ax.margins(x=0.0)
+        if len(self._runs) > 1:
+            ax.legend(fontsize=8, frameon=False, loc="upper right", ncols=len(self._runs))
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
         return ax.axvline(0.0, color=RED, lw=1.2)

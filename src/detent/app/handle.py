@@ -11,7 +11,7 @@ from detent.app.stage import PAGE_SIZE, Stage
 
 HANDLE_SIZE = 0.24 * PAGE_SIZE
 SPRING_COLOUR = (86, 180, 233)
-DOTS, DOT = 9, 0.005 * PAGE_SIZE  # how many, and their radius
+DOTS, DOT = 5, 0.005 * PAGE_SIZE  # how many, and their radius
 
 Taken = Callable[[np.ndarray, np.ndarray | None], None]
 

@@ -63,14 +63,25 @@ _HINT = (
     "<b>Space</b> pauses, <b>R</b> starts over, <b>V</b> looks straight on; more under Help.",
 )
 
+_HINT_OF_MECHANISM = (
+    "<b>Drag the tool</b>: it moves as its mechanism allows, and nowhere else.",
+    "The thick arrow is what your hand would feel; the line is where a point of it has been.",
+    "<b>R</b> starts over, <b>V</b> looks straight on; more under Help.",
+)
+
 
 def run_once(code: str) -> str:
     """HTML that runs a piece of JavaScript when the page shows it: viser has no other way."""
     return f"<img src='data:,' onerror=\"{code}\" hidden>"
 
 
-def page_script(planar: bool) -> str:
-    """HTML with what each page does by itself, and the hint of the first visit."""
+def page_script(planar: bool, touchable: bool = True) -> str:
+    """HTML with what each page does by itself, and the hint of the first visit.
+
+    Args:
+        planar: the camera looks straight on, always.
+        touchable: there is something to touch; a mechanism has nothing.
+    """
     code = _SCRIPT.replace("PLANAR", json.dumps(planar)).replace("SEEN", SEEN)
     code = code.replace("HOLD", HOLD_KEY).replace("GO_ON", GO_ON_KEY)
     close = (
@@ -81,7 +92,8 @@ def page_script(planar: bool) -> str:
         f"<button data-name='hint-close' onclick=\"{close}\" style='float:right;border:0;"
         "background:none;color:inherit;cursor:pointer' title='Do not show again'>✕</button>"
     )
-    hint = f"<div data-name='hint' style='{_HINT_STYLE}'>{button}{'<br>'.join(_HINT)}</div>"
+    lines = "<br>".join(_HINT if touchable else _HINT_OF_MECHANISM)
+    hint = f"<div data-name='hint' style='{_HINT_STYLE}'>{button}{lines}</div>"
     return hint + run_once(code)
 
 

@@ -1,4 +1,4 @@
-"""A recorded hand once more, in virtual time: rows, and where every body was."""
+"""A recorded hand once more, in virtual time: rows, where every body was, and what it touched."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Run:
     trace: Trace
     times: np.ndarray  # (n,) [s] of the frames
     poses: np.ndarray  # (n, nbody, 7)
+    shown: list[np.ndarray]  # n times contacts, constraints and lost directions, `servo.shown`
 
     def frame_at(self, time: float) -> int:
         """The newest frame at a time [s]."""
@@ -53,18 +54,19 @@ def rehearse(
     check_simulated(session.device, ready.adapter)
     engine = None if session.local is None else session.play_engine(ready)
     meta = session.describe(hand, session.rate, ready.notes)
-    rows, poses, done = [], [_poses(session, ready, engine)], 0
+    rows, poses, shown, done = [], [_poses(session, ready, engine)], [ready.shown()], 0
     ticks = round(len(recorded) * session.rate / float(recorded.meta["rate"]))
     for batch in batches(ready, hand, ticks, engine):
         rows.append(session.subject.kept(batch).copy())
         poses.append(_poses(session, ready, engine))
+        shown.append(ready.shown())
         done += len(batch)
         raise_fault(ready.servo, rows[-1])
         if progress is not None:
             progress(done / ticks)
     trace = Trace(np.concatenate(rows), meta | {"notes": ready.said()})
     times = np.minimum(np.arange(len(poses)) * every, ticks) / session.rate
-    return Run(label, session, trace, times, np.array(poses))
+    return Run(label, session, trace, times, np.array(poses), shown)
 
 
 def _poses(session: Session, ready: Any, engine: Any) -> np.ndarray:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 import viser
 
 from detent.app.arrows import ForceArrows
+from detent.app.contacts import Contacts
 from detent.app.picture import Picture
 from detent.app.readings import state_of
 from detent.app.rehearsal import Run
@@ -31,6 +33,15 @@ SMOOTH = 0.03  # [s] over which arrows are averaged
 _SMALL = "font-size:0.82em;line-height:1.35"
 
 
+class Actor(NamedTuple):
+    """A run on the page."""
+
+    run: Run
+    picture: Picture
+    arrows: ForceArrows
+    contacts: Contacts
+
+
 class ReplayPage:
     """One page for one run, or for two on the same hand."""
 
@@ -44,16 +55,16 @@ class ReplayPage:
         self._add_panel(notes)
         dress(server, f"{runs[0].session.world.name} · replay")
 
-    def _set_scene(self) -> list[tuple[Run, Picture, ForceArrows]]:
+    def _set_scene(self) -> list[Actor]:
         actors, several = [], len(self._runs) > 1
         for i, (run, stage) in enumerate(zip(self._runs, side_by_side(self._runs), strict=True)):
             under = f"/run{i}" if i else ""
-            arrows = ForceArrows(self._server, stage, under)
-            actors.append((run, Picture(self._server, stage, under), arrows))
+            place = self._server, stage, under
+            actors.append(Actor(run, Picture(*place), ForceArrows(*place), Contacts(*place)))
             if several:
                 above = set_stage(run.session).centre + LABEL * stage.size * stage.up
-                place = stage.lifted(stage.to_page(above))
-                self._server.scene.add_label(f"{under}/label", run.label, position=place)
+                middle = stage.lifted(stage.to_page(above))
+                self._server.scene.add_label(f"{under}/label", run.label, position=middle)
         if several:
             camera = self._server.initial_camera
             camera.position = FARTHER * np.asarray(camera.position)
@@ -103,10 +114,12 @@ class ReplayPage:
             return
         self._shown = self.now
         with self._server.atomic():
-            for run, picture, arrows in self._actors:
-                row = run.trace.rows[run.tick_at(self.now)]
-                picture.update(run.poses[run.frame_at(self.now)], row)
+            for run, picture, arrows, contacts in self._actors:
+                row, frame = run.trace.rows[run.tick_at(self.now)], run.frame_at(self.now)
+                picture.update(run.poses[frame], row)
                 arrows.update(row["tool_position"], smoothed(run, self.now))
+                still = not self.playing
+                contacts.update(row["tool_position"], run.shown[frame], still=still)
         if now >= self._due or not self.playing:
             self._due = now + PANEL_EVERY
             self._refresh()

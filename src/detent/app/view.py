@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import viser
 
-from detent.app.contacts import COLOURS, MEANINGS
+from detent.app.contacts import BOND_COLOUR, COLOURS, MEANINGS
 from detent.app.page_script import GO_ON_KEY, HOLD_KEY, click, page_script, sound
 from detent.app.pull import Pull
 from detent.app.server import PageServer
@@ -39,7 +39,9 @@ ARROWS = {
 class View:
     """How the page looks at the world; what it hears of collisions."""
 
-    def __init__(self, server: PageServer, stage: Stage, pull: Pull, dark: bool) -> None:
+    def __init__(
+        self, server: PageServer, stage: Stage, pull: Pull, dark: bool, touchable: bool = True
+    ) -> None:
         self._server, self._stage, self._pull = server, stage, pull
         self.dark = dark
         self.darkened = False  # what the pictures know of it: they begin light
@@ -47,7 +49,7 @@ class View:
         self._flash, self._looked = 0.0, time.monotonic()
         self._clicks = 0
         gui = server.gui
-        gui.add_html(page_script(stage.planar), order=1.0)
+        gui.add_html(page_script(stage.planar, touchable), order=1.0)
         self._ear = gui.add_html("", order=2.0)
         with gui.add_folder("View", order=VIEW, expand_by_default=False):
             self._add(gui)
@@ -159,6 +161,8 @@ def help_text() -> str:
         "the wheel zooms, the right button moves the picture. In space the left one turns it.</p>"
         f"<table>{keys}</table><p style='margin:0.5em 0 0'><b>Contacts</b></p>{dots}"
         "<div>a stick is the force there, a cone is friction: inside it a contact sticks</div>"
+        f"<div><span style='color:rgb{BOND_COLOUR}'>▬</span> the bond of friction, from the "
+        "contact to where it stuck; it breaks when it is as long as the cone is high</div>"
         f"<p style='margin:0.5em 0 0'><b>Arrows</b>, logarithmic from 0.3 to 100 N</p>{arrows}"
         "<div>the pale copy of the tool is where the device is</div></div>"
     )

@@ -33,6 +33,7 @@ class Wanted:
     device: str | None = None
     local: bool | None = None
     passivity: str | None = None
+    gravity: bool | None = None  # whether the tool's own weight is felt
     record: bool | None = None
 
     def words(self) -> str:
@@ -47,6 +48,8 @@ class Wanted:
         if self.local is not None:
             said.append("an engine simulates the world" if self.local else "no engine is needed")
         said += [f"passivity is {self.passivity}"] if self.passivity else []
+        if self.gravity is not None:
+            said.append(f"the tool's weight is {'' if self.gravity else 'not '}felt")
         if self.record is not None:
             said.append("recording" if self.record else "the recording ends")
         return ", ".join(said)
@@ -75,6 +78,8 @@ def renewed(session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> 
         return Session(world, plain, device=device, rate=session.rate, local=local)
     link = wanted.link or session.world.body_name(session.world.held)
     world = session.subject.holding(link, *live.configuration()).world
+    if wanted.gravity is not None:
+        world = world.weighed(wanted.gravity)
     if wanted.reset:
         world = world.placed(start)
     elif len(world.ctrl) == len(live.controls):

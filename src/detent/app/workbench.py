@@ -74,7 +74,7 @@ class Workbench:
         limits = session.limits(live.rate)
         self._panel = Panel(server, live, hand, firmness, self.pull, self.readings, notice, limits)
         self._controls = Controls(server.gui, session, live, recording)
-        self._view = View(server, stage, self.pull, dark)
+        self._view = View(server, stage, self.pull, dark, touchable)
         Actuators(server.gui, session, live)
         if touchable:
             self._panel.offer_links(session.world)

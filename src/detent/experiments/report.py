@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from detent.experiments.protocol import Result
-from detent.record.plots import save_as
+from detent.record.plots import save_as, withhold
 
 FIGURES = ("png", "svg", "pdf")
 
@@ -18,7 +18,10 @@ def write_outputs(name: str, result: Result, folder: Path, traces: bool) -> None
     folder.mkdir(parents=True, exist_ok=True)
     if result.figure is not None:
         drawn = result.figure(folder / f"{name}.{FIGURES[0]}")
-        for kind in FIGURES[1:]:
+        proven = all(claim.passed for claim in result.claims)
+        if not proven:  # statements over panels were written for the verdicts on record
+            withhold(drawn)
+        for kind in FIGURES[1:] if proven else FIGURES:
             save_as(drawn, folder / f"{name}.{kind}")
     if traces:
         for method, trace in result.traces.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
@@ -41,6 +42,8 @@ METHOD_COLOURS = {
     "lm_inertial": SKY,
 }
 AXES = ("x", "y", "z")
+STATEMENT = "statement"  # the gid of what `state` wrote
+_UNIT = re.compile(r"\s*\[[^]]*\]")
 
 
 def figure(rows: int, columns: int, size: tuple[float, float], title: str) -> tuple[Any, Any]:
@@ -70,7 +73,16 @@ def _as_png(fig: Any) -> bytes:
 
 def state(ax: Any, words: str) -> None:
     """Write what a panel shows over it, as a statement."""
-    ax.set_title(words, fontsize=9, loc="left")
+    ax.set_title(words, fontsize=9, loc="left", gid=STATEMENT)
+
+
+def withhold(fig: Any) -> None:
+    """Say over each panel what is drawn, instead of what it was found to show on record."""
+    for ax in fig.axes:
+        stated = ax._left_title
+        if stated.get_gid() == STATEMENT:
+            up, across = (_UNIT.sub("", text) for text in (ax.get_ylabel(), ax.get_xlabel()))
+            stated.set_text(f"{up} over {across}" if up and across else up or across)
 
 
 def legend(ax: Any, loc: str = "best", **options: Any) -> None:

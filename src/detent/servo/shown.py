@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
+from detent.kernels.constants import MEMORY_FRICTION
 from detent.kernels.contact import group_root
+from detent.kernels.friction import CLASSICAL, NONE
 from detent.kernels.jit import kernel
 from detent.local.records import ACTIVE, Local
 from detent.servo.constants import TOUCH
@@ -33,6 +35,7 @@ SHOWN = np.dtype(
         ("force", "f8"),  # [N] along it
         ("rub", "f8", 3),  # [N] friction on the same body
         ("friction", "f8"),  # [-] μ_s
+        ("bond", "f8", 3),  # [-] how far its bond is stretched, over where it breaks, same body
         ("separation", "f8"),  # [m] negative inside
     ]
 )
@@ -52,7 +55,7 @@ def show(s: Servo) -> None:
     out, rows, sc = s.shown, s.rows, s.scene
     rigid = s.parameters["contact_mode"][0] == RIGID
     touch, root = TOUCH if rigid else 0.0, group_root(rows.parent, sc.tool_tree)
-    rubs = s.parameters["friction"][0] != 0
+    law = s.parameters["friction"][0]
     n = 0
     for own in range(2):
         for r in range(rows.count[0]):
@@ -61,7 +64,7 @@ def show(s: Servo) -> None:
                 continue
             if of_tool != (own == 0):
                 continue
-            show_row(sc, rows, r, rubs, rigid, out, n)
+            show_row(sc, rows, r, law, rigid, out, n)
             out["tool"][n] = int(of_tool)
             n += 1
     if s.local.counts[ACTIVE] != 0:
@@ -73,20 +76,20 @@ def show(s: Servo) -> None:
 
 
 @kernel
-def show_row(
-    sc: Scene, rows: Rows, r: int, rubs: bool, rigid: bool, out: np.ndarray, n: int
-) -> None:
+def show_row(sc: Scene, rows: Rows, r: int, law: int, rigid: bool, out: np.ndarray, n: int) -> None:
     """Place n ← row r, seen from the tool, else from what moves."""
     first, second = rows.tree[r, 0], rows.tree[r, 1]
     mine = first >= 0 and sc.in_tool[first] != 0
     theirs = second >= 0 and sc.in_tool[second] != 0
     sign = -1.0 if (mine and not theirs) or second < 0 else 1.0
+    rubs, bonded = law != NONE, law != NONE and law != CLASSICAL and not rigid
     for k in range(3):
         out["point"][n, k] = rows.point[r, k]
         out["normal"][n, k] = sign * rows.normal[r, k]
         out["rub"][n, k] = sign * rows.rub[r, k]
         if not rubs:
             out["rub"][n, k] = 0.0
+        out["bond"][n, k] = sign * rows.memory[r, MEMORY_FRICTION + k] if bonded else 0.0
     out["force"][n], out["friction"][n] = rows.force[r], rows.friction[r] if rubs else 0.0
     out["separation"][n] = rows.separation[r]
     kind = SLIDES if rubs and rows.force[r] > 0.0 and slides(rows, r, rigid) else HOLDS
@@ -115,7 +118,7 @@ def show_near(lo: Local, out: np.ndarray, n: int) -> int:
         for k in range(3):
             out["point"][n, k] = held["place"][i, k]
             out["normal"][n, k] = held["normal"][i, k]
-            out["rub"][n, k] = 0.0
+            out["rub"][n, k] = out["bond"][n, k] = 0.0
         out["kind"][n], out["tool"][n], out["force"][n] = NEAR, 1, 0.0
         out["friction"][n], out["separation"][n] = 0.0, held["separation"][i]
         n += 1
@@ -140,7 +143,8 @@ def show_ties(mo: Motion, de: Device, out: np.ndarray, n: int) -> int:
             continue
         size = math.sqrt(size)
         for i in range(3):
-            out["point"][n, i], out["normal"][n, i], out["rub"][n, i] = mo.point[i], 0.0, 0.0
+            out["point"][n, i], out["normal"][n, i] = mo.point[i], 0.0
+            out["rub"][n, i] = out["bond"][n, i] = 0.0
         for i in range(k):
             if de.axes[i] < 3:
                 out["normal"][n, de.axes[i]] = N[i, j] / size

@@ -23,6 +23,7 @@ from detent.servo.faults import DEVICE_LOST, FAULTS, NO_FAULT
 from detent.servo.force_path import ForcePath
 from detent.servo.loop.live import Settings
 from detent.servo.loop.loop import run_lockstep
+from detent.servo.shown import NOTHING
 from detent.servo.structs import FAULT
 from detent.servo.world.start import ToolStart
 from detent.setup.combinations import suited
@@ -126,6 +127,13 @@ class Prepared:
         command.latched[0] = 1
         command.sequence[0] += 1
         run_stage(int(self.servo.stages[places.WRITE]), self.adapter.struct)
+
+    def shown(self) -> np.ndarray:
+        """Contacts, constraints and lost directions after the last tick, as `servo.shown` says."""
+        kept: np.ndarray = self.servo.shown
+        if len(kept):  # a mechanism has none
+            run_stage(int(self.servo.stages[places.SHOW]), self.servo)
+        return kept[kept["kind"] != NOTHING]
 
     def said(self) -> list[str]:
         """What the start and the run so far have to say."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,12 +89,9 @@ class World:
         self.source: dict[str, Any] = {}  # the file and the options that it was loaded with
         plain = _compile(spec, name)
         tool_id = find_tool(plain, tool)
+        self.model, self.gravity = plain, gravity
         if not gravity:
-            spec = spec.copy()
-            for body in range(plain.nbody):
-                if plain.body_treeid[body] in mechanism(plain, int(plain.body_treeid[tool_id])):
-                    spec.bodies[body].gravcomp = 1.0
-        self.model = _compile(spec, name) if not gravity else plain
+            self.model = _weightless(plain, spec, mechanism(plain, int(plain.body_treeid[tool_id])))
         self.tool = tool_id
         self.tree = int(self.model.body_treeid[tool_id])
         self.trees = mechanism(self.model, self.tree)
@@ -152,7 +149,8 @@ class World:
             "decompose": decompose, "ignore_overlaps": ignore_overlaps, "release": list(release),
             **options,
         }  # fmt: skip
-        world.source = {"path": str(path.resolve()), **{k: v for k, v in told.items() if v}}
+        said = {k: v for k, v in told.items() if v or k == "gravity"}  # which is True unless told
+        world.source = {"path": str(path.resolve()), **said}
         return world
 
     @classmethod
@@ -239,6 +237,14 @@ class World:
         other.point = hand_point(point, self.model.body_ipos[other.held])
         return other
 
+    def weighed(self, gravity: bool) -> World:
+        """The same world, whose tool's own weight the hand feels, or does not."""
+        other = copy.copy(self)
+        other.gravity, other.source = gravity, {**self.source, "gravity": gravity}
+        plain = _compile(self.spec, self.name)
+        other.model = plain if gravity else _weightless(plain, self.spec, self.trees)
+        return other
+
     def placed(
         self,
         qpos: Sequence[float] | np.ndarray,
@@ -251,6 +257,17 @@ class World:
         if qvel is not None:
             other.qvel[:] = vector("qvel", qvel, (self.model.nv,))
         return other
+
+
+def _weightless(
+    plain: mujoco.MjModel, spec: mujoco.MjSpec, trees: Collection[int]
+) -> mujoco.MjModel:
+    """The model of a scene in which gravity does not act on these trees."""
+    light = spec.copy()
+    for body in range(plain.nbody):
+        if plain.body_treeid[body] in trees:
+            light.bodies[body].gravcomp = 1.0
+    return _compiled(light, "without the tool's weight")
 
 
 def _alter(
