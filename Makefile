@@ -3,7 +3,7 @@
 PYTHON ?= python3
 OUT    ?= results
 ARGS   ?=
-JOBS   ?= $(shell expr 2 + $$(nproc 2>/dev/null || echo 2))  # tests on the wall clock wait more than they compute
+JOBS   ?= $(shell expr 1 + $$(nproc 2>/dev/null || echo 2))  # tests on the wall clock wait more than they compute
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -17,6 +17,7 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL := $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # Files with tests that must have the machine to themselves: to collect all others takes seconds.
 ALONE = $(shell grep -rl --include=*.py "mark\.alone" tests)
+PAGES = $(shell grep -rl --include=test_*.py "mark\.browser" tests)
 SUB := $(MAKE) --no-print-directory
 # $(1) beside $(2), which take one core each; what fails has the last word.
 beside = @log=$$(mktemp); $(SUB) $(1) >$$log 2>&1 & $(SUB) $(2); second=$$?; wait $$!; first=$$?; \
@@ -26,7 +27,7 @@ OR_NONE = $(if $(ARGS),|| [ $$? -eq 5 ])
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test quick test-long test-clock test-rest test-scenes check bench reproduce clean
+.PHONY: help run test quick test-long test-clock test-most test-pages test-rest test-scenes check bench reproduce clean
 .PHONY: installed checked system-packages scenes compiled bounds mutants hashes
 
 help: ## show this list
@@ -36,7 +37,7 @@ help: ## show this list
 run: $(STAMP) ## start the workbench in the browser (detent play)
 	$(BIN)/detent play $(ARGS)
 
-test: system-packages installed checked test-clock test-rest ## all checks, then all tests
+test: system-packages installed checked test-clock test-most ## all checks, then all tests
 
 quick: $(STAMP) compiled ## tests without browser, wall clock and what is long
 	$(PARALLEL) -m "not live and not browser and not slow and not long" $(ARGS)
@@ -56,9 +57,16 @@ checked: $(STAMP)
 test-clock: $(STAMP) compiled
 	$(PYTEST) -m "alone and not long" $(ALONE) $(ARGS) $(OR_NONE)
 
-# The last run of `make test`, because its closing line counts most of the tests.
-test-rest: $(STAMP) compiled
-	$(PARALLEL) -m "not alone and not long" $(ARGS) $(OR_NONE)
+# A page that is drawn in software needs a core whenever it has something to draw: one at a time,
+# and before all others. Those have the last word in `make test`, because they are most.
+test-most: $(STAMP) compiled
+	$(call beside,test-rest,test-pages)
+
+test-pages: $(STAMP)
+	$(PYTEST) -m "browser and not alone and not long" $(PAGES) $(ARGS) $(OR_NONE)
+
+test-rest: $(STAMP)
+	nice -n 19 $(PARALLEL) -m "not browser and not alone and not long" $(ARGS) $(OR_NONE)
 
 bounds: export NUMBA_BOUNDSCHECK = 1
 bounds: $(STAMP) ## a few ticks of every stage, with each index checked

@@ -28,7 +28,8 @@ from detent.app.stage import Stage
 PLAIN = (
     *("--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    "--no-first-run",
+    *("--no-first-run", "--disable-gpu-watchdog", "--disable-renderer-backgrounding"),
+    *("--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows"),
 )
 # a quarter of the pixels: all are drawn in software
 FLAGS = (*PLAIN, "--window-size=1200,700", "--force-device-scale-factor=0.5")
@@ -63,6 +64,7 @@ def open_browser(flags: tuple[str, ...] = FLAGS) -> Iterator[webdriver.Chrome]:
         pytest.skip("chromium and chromedriver are not installed")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
+    options.page_load_strategy = "eager"  # a page with a live line need never be done loading
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     for flag in flags:
         options.add_argument(flag)

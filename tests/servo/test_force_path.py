@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from detent.hands import Constant, Impedance
 from detent.servo.faults import NO_FAULT
 from detent.servo.structs import ALTERED, FAULT
 from detent.setup.prepared import Prepared, raise_fault
+from detent.setup.world import WorldSubject
 from lab import advance, loose, scene, start
 
 BLOCKS = slice(0, 3), slice(3, 6)
@@ -192,14 +194,14 @@ def test_a_fault_comes_within_one_tick_and_stays(poison: Callable[[Prepared], No
 
 def test_a_session_raises_the_fault_with_the_last_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     session = corner()
-    prepare = Session.prepare
+    allocate = WorldSubject.allocate
 
-    def poisoned(self: Session, *args: object, **named: object) -> Prepared:
-        ready = prepare(self, *args, **named)  # type: ignore[arg-type]
+    def poisoned(self: WorldSubject, *args: Any) -> Prepared:
+        ready = allocate(self, *args)
         ready.servo.parameters["stiffness"] = np.nan
         return ready
 
-    monkeypatch.setattr(Session, "prepare", poisoned)
+    monkeypatch.setattr(WorldSubject, "allocate", poisoned)
     with pytest.raises(ServoFault) as caught:
         session.run(5.0, PUSH)
     rows = caught.value.last_rows
