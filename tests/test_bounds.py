@@ -16,6 +16,8 @@ import pytest
 import detent
 from detent.kernels.cached import toolchain
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 SRC = Path(detent.__file__).parents[1]
 

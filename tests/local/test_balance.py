@@ -13,6 +13,8 @@ from local.enclosures import CONTACT, RATE, STEP, feel, make_case
 from local.steps import unexplained
 from sweeps import sweep
 
+pytestmark = pytest.mark.slow
+
 SLEW = LocalModel().slew_force or 0.0  # [N/s]
 BODY = PLANAR.replace('mass="2"', 'mass="{mass}"')
 MASSES = (2.0, 1.0, 3.0)  # [kg] of the tool and two blocks

@@ -12,6 +12,8 @@ from lab import LOOSE, PLANAR, scene
 from local.enclosures import RATE, STEP, Case, feel, make_case, stays_deformed, too_deep
 from sweeps import LONG
 
+pytestmark = pytest.mark.slow
+
 CASES = (300 if LONG else 8) if JIT_ENABLED else 1
 EVERY_TICK = Pace(STEP, latency=0.0)
 SMOOTH = (1, 3, 6, 9, 11, 12, 16, 20)  # cases in which MuJoCo's own contacts do not jump

@@ -15,6 +15,8 @@ from detent.servo.local.separation import true_separation
 from detent.setup.prepared import advance
 from lab import PLANAR, scene
 
+pytestmark = pytest.mark.slow
+
 CONTACT = Contact(4000.0, 30.0)
 PUSH = Constant((0.32, -0.4))
 WALLS = scene(

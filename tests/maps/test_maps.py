@@ -22,6 +22,8 @@ from detent.maps.executors import open_executor
 from detent.maps.figure import draw_map
 from waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 AXES = ("stiffness=500:1500:4", "rate=1000:4000:3:log")
 GRID = Grid(Setting(seconds=0.1), *(parse_axis(axis) for axis in AXES))
 

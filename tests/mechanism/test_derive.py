@@ -24,6 +24,8 @@ from detent.mechanism.library import (
 from detent.setup.plan import dense_inertia
 from mechanism_lab import compiled, evaluated, kkt, pendulum, planar_arm, settled
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(7)
 EXACT = 1e-12
 

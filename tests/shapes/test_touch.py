@@ -18,6 +18,8 @@ from detent.shapes.touch import placed
 from detent.shapes.triangles import STACK
 from shapes_lab import Touching, ball, channel, cuboid, meet, onset, star, turned
 
+pytestmark = pytest.mark.slow
+
 CELLS = 96  # of the fields here: coarser than those of a session, so that they are baked quickly
 MESHES = {
     "star": star(),

@@ -15,6 +15,8 @@ from detent.errors import ParameterError, SceneError
 from detent.world import reading, screen
 from scene_files import BALL, MESH, MESH_BODY, URDF, bars, mjcf, obj, stl
 
+pytestmark = pytest.mark.slow
+
 SLOW_START = f"""
 import runpy, sys, time
 began = time.process_time()

@@ -15,6 +15,8 @@ from detent.errors import SceneError
 from detent.world import screen
 from scene_files import BALL, MESH, MESH_BODY, mjcf, stl
 
+pytestmark = pytest.mark.slow
+
 
 def include_cycle(folder: Path) -> Path:
     (folder / "b.xml").write_text('<mujoco><include file="scene.xml"/></mujoco>')
