@@ -270,8 +270,8 @@ def test_starts_the_last_task_and_this_process_cost_efficiency() -> None:
     tasks = [Share(1, 0.0, 1.0)] * 100
     assert efficiency((0.0, tasks), (0.0, tasks)) == 1.0
     assert efficiency((0.0, tasks), (10.0, tasks)) == pytest.approx(100.0 / 120.0)
-    late = [Share(k % 2, 10.0 + k // 2, 1.0) for k in range(100)]  # of two that start in 10 s
-    assert efficiency((0.0, tasks), (0.0, late)) < 0.99
+    late = [Share(2, 10.0, 1.0), *tasks[1:]]  # the second begins when the first has done ten
+    assert efficiency((0.0, tasks), (0.0, late)) == pytest.approx(100.0 / 110.0)
     long = [*tasks[:-1], Share(1, 0.0, 20.0)]
     assert efficiency((0.0, long), (0.0, long)) < 0.9
 

@@ -71,7 +71,10 @@ def efficiency(alone: tuple[float, list[Share]], both: tuple[float, list[Share]]
     """
     spans = []
     for (own, tasks), count in ((alone, 1), (both, WORKERS)):
-        starts = [one.begun for one in sorted(tasks, key=lambda one: one.begun)[:count]]
+        first: dict[int, float] = {}
+        for one in tasks:
+            first[one.worker] = min(one.begun, first.get(one.worker, one.begun))
+        starts = list(first.values()) + [min(first.values())] * (count - len(first))
         spans.append(own + makespan(starts, [one.used for one in tasks]))
     return spans[0] / (WORKERS * spans[1])
 
