@@ -18,7 +18,7 @@ from pathlib import Path
 from detent.world.reading import LOADED, MOST_MEMORY, SPACE, TOO_LONG, Refused, space
 
 CHILD = Path(__file__).with_name("reading.py")
-PATIENCE = 4.5  # [s] of the processor, for the scene alone
+PATIENCE = 3.0  # [s] of the processor, for the scene alone: with the start, five at most
 WALL_PATIENCE = 120.0  # [s] on the clock, start and all: something else is wrong
 _LOOK = 0.005  # [s] between two looks at its memory
 _MARGIN = 1 << 27  # [bytes] that it may touch in between
