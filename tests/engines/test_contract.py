@@ -223,7 +223,7 @@ SLOW = '"slide" damping="10"'
 HONEY = PLANAR.replace('"slide"', SLOW).replace('"hinge"', '"hinge" damping=".002"')
 
 
-def push_off_centre(engine: str) -> np.ndarray:
+def push_off_centre(engine: str, constraints: str) -> np.ndarray:
     """Where a block in honey is that was pushed for 70 mm beside its middle: x, y and turn."""
     world = World.from_string(
         scene(
@@ -235,21 +235,26 @@ def push_off_centre(engine: str) -> np.ndarray:
     )
     hand = Guided(400.0, 10.0, 1.0, 0.02, path=[(0.0, 0, 0, 0), (2.0, 0.07, 0, 0)])
     session = Session(world, Contact(4000.0, 30.0), TABLE_4_1, rate=1000.0, engine=engine,
-                      local=LocalModel(constraints="inertial"))  # fmt: skip
+                      local=LocalModel(constraints=constraints))  # fmt: skip
     ready = session.prepare(hand, 1000.0, 2500)
     played = session.play_engine(ready)
     advance(ready, hand, 0, 2500, played)
     return played._frames.engine.data.qpos[3:6].copy()
 
 
-def test_both_engines_push_a_block_as_far() -> None:
-    """Beside its middle, with inertial constraints: within 3 % of the way, and 0.01 rad."""
+APART = pytest.mark.xfail(strict=True, reason="static: 3.8 % of the way, where 3 % is asked")
+STATIC = pytest.param("static", marks=[pytest.mark.long, APART])
+
+
+@pytest.mark.parametrize("constraints", ["inertial", STATIC])
+def test_both_engines_push_a_block_as_far(constraints: str) -> None:
+    """Beside its middle: within 3 % of the way; with inertial constraints also to 0.01 rad."""
     pytest.importorskip("pybullet")
-    mujoco_block, bullet_block = (push_off_centre(engine) for engine in ENGINES)
+    mujoco_block, bullet_block = (push_off_centre(engine, constraints) for engine in ENGINES)
     assert mujoco_block[0] > 0.06
     apart = np.abs(mujoco_block - bullet_block)
     assert np.linalg.norm(apart[:2]) < 0.03 * mujoco_block[0]
-    assert apart[2] < 0.01
+    assert constraints == "static" or apart[2] < 0.01
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -10,6 +10,7 @@ from scipy.spatial import ConvexHull
 
 from detent import Contact, LocalModel, Pace, Session, World
 from detent.hands import Guided
+from detent.local.constants import HEALING
 from detent.servo.world.corners import corners_of
 from detent.setup.prepared import advance
 from detent.world.friction import NO_FRICTION
@@ -232,20 +233,23 @@ def wall_core(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> tuple[np
     if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE:  # a thick slab behind it
         out = turn[:2, 2]
         along, back = np.array([-out[1], out[0]]), at[:2] - out
-        return np.array([at[:2] - along, back - along, back + along, at[:2] + along]), 0.0
+        return np.array([at[:2] - along, at[:2] + along, back + along, back - along]), 0.0
     corners = (corners_of(model, geom) @ turn.T + at)[:, :2]
     return corners[ConvexHull(corners).vertices], 0.0
 
 
 def apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(ticks,) [m] Distances of convex outlines, negative where they overlap: separating axes."""
+    """(ticks,) [m] Distances of convex outlines, negative where they overlap: separating axes.
+
+    Corners go round against the clock.
+    """
     best = np.full(len(a), -np.inf)
     for one, two in ((a, b), (b, a)):
         edges = np.roll(one, -1, axis=1) - one
         long = np.linalg.norm(edges, axis=2, keepdims=True)
         normals = np.stack([edges[..., 1], -edges[..., 0]], axis=2) / np.where(long > 0, long, 1)
         heights = (two @ np.swapaxes(normals, 1, 2)).min(axis=1) - np.sum(one * normals, axis=2)
-        if one.shape[1] > 2:
+        if one.shape[1] > 1:
             best = np.maximum(best, np.where(long[..., 0] > 0, heights, -np.inf).max(axis=1))
     return np.where(best < 0.0, np.where(np.isinf(best), corner_distance(a, b), best),
                     corner_distance(a, b))  # fmt: skip
@@ -304,12 +308,20 @@ def in_time(felt: Felt) -> bool:
     return bool(ways(felt).max() <= EPSILON)
 
 
-def stays_deformed(case: Case, felt: Felt) -> float:
-    """[m] What is left of a deformation 0.2 s + d / (50 mm/s) after the hand was led away."""
+def overdue(case: Case, felt: Felt) -> float:
+    """[s] By how much a deformation outlives 0.2 s + d / (50 mm/s), once the hand is led away.
+
+    A tool that swings into another wall lands anew: each time that it is deformed by more than
+    0.1 mm counts for itself, from the end of the way or from when it was deepest.
+    """
     end = round(case.hand.path[-1][0] * RATE)
-    deformation = felt.rows["deformation"]
-    healed = end + round((0.2 + deformation[end] / 0.05) * RATE)
-    return float(deformation[healed:].max())
+    deformed = felt.rows["deformation"][end:]
+    bounds = np.flatnonzero(np.diff(np.concatenate([[0], deformed >= 1e-4, [0]])))
+    late = 0.0
+    for begin, gone in bounds.reshape(-1, 2):
+        deepest = begin + int(np.argmax(deformed[begin:gone]))
+        late = max(late, (gone - deepest) / RATE - 0.2 - deformed[deepest] / HEALING)
+    return late
 
 
 def recent(values: np.ndarray, seconds: float, ahead: float = 0.0) -> np.ndarray:

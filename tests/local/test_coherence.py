@@ -9,14 +9,14 @@ from detent import Contact, LocalModel, Pace, Session, World
 from detent.hands import Guided
 from detent.kernels.jit import JIT_ENABLED
 from lab import LOOSE, PLANAR, scene
-from local.enclosures import RATE, STEP, Case, feel, make_case, stays_deformed, too_deep
+from local.enclosures import RATE, STEP, Case, feel, make_case, overdue, too_deep
 from sweeps import LONG
 
 pytestmark = pytest.mark.slow
 
 CASES = (300 if LONG else 8) if JIT_ENABLED else 1
 EVERY_TICK = Pace(STEP, latency=0.0)
-SMOOTH = (1, 3, 6, 9, 11, 12, 16, 20)  # cases in which MuJoCo's own contacts do not jump
+SMOOTH = (30, 5, 1, 3, 6, 9, 11, 12, 16, 20)  # cases in which contacts do not jump
 
 
 def rubbing_box() -> Case:
@@ -62,7 +62,7 @@ def test_tools_stay_out_of_walls_at_any_pace(seed: int) -> None:
     rows = felt.rows
     assert too_deep(felt, exact).max() <= 0.0, case.name
     assert rows["resets"][-1] == 0, case.name
-    assert stays_deformed(case, felt) < 1e-4, case.name
+    assert overdue(case, felt) <= 0.0, case.name
     assert rows["update_energy"].max() <= 1e-12  # nothing that heat did not pay for
     assert rows["healed"].min() >= -1e-15
 

@@ -65,19 +65,25 @@ def test_a_constraint_is_found_wherever_it_stands_in_the_set(turned: int) -> Non
 
 
 @pytest.mark.parametrize("mode", [IMPULSE, PENALTY])
-@pytest.mark.parametrize("late", [0, 1])
+@pytest.mark.parametrize("late", [0.0, 0.01, np.inf])
+@pytest.mark.parametrize("depth", [0.0009, 0.0011])
 @pytest.mark.parametrize("speed", [-0.1, -1e-6, 0.1])
-def test_what_comes_too_late_and_approaches_is_struck(mode: int, late: int, speed: float) -> None:
+def test_what_comes_too_late_and_approaches_is_struck(
+    mode: int, late: float, depth: float, speed: float
+) -> None:
+    """If it may have been crossed since the engine saw nothing there: 1 mm at 0.1 m/s in 10 ms."""
     s = servo()
     merged(s, planes(s, 1), 1)
     run_stage(s, places.SENSE)
     assert s.local.counts[ROWS] == 1
     tree = int(s.rows.tree[0].max())
     s.rows.group_state[:], s.rows.velocity[0] = RESTING, speed
-    s.local.held["late"][0] = late
+    held = s.local.held
+    held["late"][0], held["separation"][0], held["offset"][0] = late, -1e-4, depth - 1e-4
     strike_late(s.local, s.rows, mode)
     struck = s.rows.group_state[s.rows.parent[tree]] == COLLIDING
-    assert struck == (late == 1 and speed == -0.1 and mode == IMPULSE)
+    crossed = np.isinf(late) or (late > 0.0 and depth < 0.001)
+    assert struck == (crossed and speed == -0.1 and mode == IMPULSE)
     assert s.local.held["late"][0] == 0  # once
 
 

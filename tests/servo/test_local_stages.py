@@ -250,6 +250,24 @@ def merged(s: Servo, new: np.ndarray, tick: int) -> np.ndarray:
     return s.local.held[: s.local.number[0]]
 
 
+def test_a_neighbour_takes_over_the_memory_and_is_no_collision() -> None:
+    """However far the point jumps, but once: bonds are not doubled. Other sides have their own."""
+    s = prepared().servo
+    run_stage(s, places.MERGE)
+    new = corner_of(s, 1e-3)
+    held = merged(s, new, 1)
+    assert held["late"][0] == np.inf  # nothing was pressed: a landing
+    held["separation"][0], held["offset"][0], held["memory"][0, 0] = -9e-4, 1e-4, 7.0
+    new = np.concatenate([new] * 3)
+    new["point"] = ((0.5, 0.0, 0.0), (0.6, 0.0, 0.0), (0.5, 0.0, 0.0))
+    new["place"] += new["point"]
+    new["normal"][2] = (0.6, -0.8, 0.0)
+    new["place"][2] += (0.0, -2e-3, 0.0)  # as deep, from the other side
+    held = merged(s, new, 4)
+    np.testing.assert_array_equal(held["memory"][:3, 0], [7.0, 0.0, 0.0])
+    np.testing.assert_allclose(held["late"][:3], 3 * STEP)  # since the engine last looked
+
+
 @pytest.mark.parametrize("heal", [True, False])
 def test_a_neighbour_takes_over_the_depth_of_its_pair(heal: bool) -> None:
     """A vertex replaced by the next: the spring is neither loaded nor unloaded."""

@@ -56,7 +56,7 @@ KNOWN = np.dtype(
         ("relax", "f8"),  # [m/s] by which it is taken back: constraint interpolation
         ("shift", "f8"),  # [m] by which the plane has moved since the update
         ("rate", "f8"),  # [m/s] at which it moves
-        ("late", "i8"),  # 1 = it came when the tool was past it: a collision that is due
+        ("late", "f8"),  # [s] it came when the tool was past it, unseen for so long; 0 = in time
         ("force", "f8"),  # [N] of the last tick, impulses included
         ("grown", "i8"),  # 1 = it is new, or stands for more contacts than before
         ("heat", "f8"),  # [J] dissipated here, and not yet spent on healing

@@ -13,7 +13,7 @@ import numpy as np
 from detent.kernels.jit import kernel
 from detent.kernels.local import depth_energy
 from detent.local.records import HEALED, LOADED, RESETS, Local
-from detent.servo.constants import STILL
+from detent.servo.constants import STILL, TURNED
 from detent.servo.local.separation import spring_of
 
 NONE, UNSOUND = -1, -2
@@ -116,6 +116,30 @@ def patch_depth(lo: Local, new: np.ndarray, i: int, before: int) -> float:
         if s < -depth and same_pair(old, j, new, i) and along(old, j, new, i) > OPPOSITE:
             depth = -s
     return depth
+
+
+@kernel
+def was_pressed(lo: Local, new: np.ndarray, i: int, before: int) -> bool:
+    """Whether the pair of constraint i was touched before, from whatever side."""
+    for j in range(before):
+        if lo.before["separation"][j] < 0.0 and same_pair(lo.before, j, new, i):
+            return True
+    return False
+
+
+@kernel
+def find_forebear(lo: Local, new: np.ndarray, i: int, seconds: float) -> int:
+    """Whose memory a constraint goes on with: its own, or that of the nearest that has no heir.
+
+    As between two ticks of a synchronous session (`find_old`), however far the point has jumped:
+    of two ends of an edge that lies on a wall, engines report now the one, now the other.
+    """
+    found = lo.match[i]
+    if found == NONE:
+        found = find_nearest(lo, new, i, math.inf, TURNED, seconds)
+        if found != NONE:
+            lo.taken[found] = 1
+    return found
 
 
 @kernel

@@ -31,9 +31,11 @@ from detent.servo.constants import CREEP_BACK
 from detent.servo.local.coherence import (
     NONE,
     UNSOUND,
+    find_forebear,
     match_update,
     patch_depth,
     settle_pairs,
+    was_pressed,
 )
 from detent.servo.local.separation import present_separation, true_separation
 from detent.servo.structs import Scene
@@ -149,10 +151,12 @@ def place_constraint(
     p: np.ndarray,
     tick: int,
     age: int,
+    unseen: float,
 ) -> None:
     """The constraint i of the update as number r of the set, deformed as errata E11 says.
 
-    A new one of a pair that was pressed *patch* deep begins as deep as that.
+    A new one of a pair that was pressed *patch* deep begins as deep as that. If it was crossed
+    within the last *unseen* seconds, it is a collision.
     """
     held, known = lo.held, lo.match[i]
     take_geometry(lo, new, i, r)
@@ -172,17 +176,18 @@ def place_constraint(
     elif known != NONE and p["local_inertia"][0] != 0 and held["group"][r] >= 0:
         held["relax"][r] = CREEP_BACK  # errors of the prediction must not add up
     held["offset"][r], held["separation"][r] = s - sigma, s
-    held["late"][r] = int(sigma < min(s, 0.0) and (known == NONE or before > 0.0))
-    keep_memory(lo, r, known)
+    held["late"][r] = 0.0
+    if sigma < min(s, 0.0) and (known == NONE or before > 0.0):
+        held["late"][r] = unseen
 
 
 @kernel
-def keep_memory(lo: Local, r: int, known: int) -> None:
+def keep_memory(lo: Local, r: int, known: int, forebear: int) -> None:
     """What a constraint remembers of itself: bonds of friction, and the past of its wall."""
     held, old = lo.held, lo.before
     held["force"][r], held["grown"][r] = 0.0, 1
     for k in range(held["memory"].shape[1]):
-        held["memory"][r, k] = old["memory"][known, k] if known != NONE else 0.0
+        held["memory"][r, k] = old["memory"][forebear, k] if forebear != NONE else 0.0
     if known != NONE:
         held["grown"][r] = int(held["weight"][r] > old["weight"][known])
 
@@ -260,6 +265,7 @@ def merge_update(
     if not math.isfinite(head[TIME]) or head[HEALTH] != HEALTHY:
         lo.counts[REJECTED] += 1
         return False
+    unseen = now - lo.times[NEWEST] if lo.counts[SEEN] > 0 else math.inf
     copy_vector(head, lo.head)
     lo.counts[ARRIVED] = clock
     lo.counts[LOST] = int(head[DROPPED])
@@ -273,7 +279,10 @@ def merge_update(
     for i in range(count):
         if lo.match[i] != UNSOUND:
             patch = patch_depth(lo, new, i, before) if lo.match[i] == NONE else 0.0
-            place_constraint(sc, lo, new, i, kept, patch, p, tick, age)
+            first = lo.match[i] == NONE and not was_pressed(lo, new, i, before)
+            since = math.inf if first else unseen
+            place_constraint(sc, lo, new, i, kept, patch, p, tick, age, since)
+            keep_memory(lo, kept, lo.match[i], find_forebear(lo, new, i, unseen))
             kept += 1
     lo.number[0] = kept
     settle_pairs(lo, before, p)

@@ -135,12 +135,20 @@ def carry_rows(sc: Scene, mo: Motion, lo: Local, rows: Rows, p: np.ndarray) -> N
 
 @kernel
 def strike_late(lo: Local, rows: Rows, mode: int) -> None:
-    """A constraint that came too late to be crossed is a new contact all the same (TH 6.3)."""
+    r"""A constraint that came too late to be crossed is a new contact all the same (TH 6.3).
+
+    .. math:: s < 0, \quad v_n < 0, \quad s - \tau v_n \ge 0
+
+    with the true separation s and the time τ since the engine last saw nothing there: decision
+    0011, with τ in place of a tick. A pair that pressed nothing has no such bound.
+    """
+    held = lo.held
     for r in range(lo.counts[ROWS]):
-        i = lo.source[r]
-        if lo.held["late"][i] != 0 and rows.velocity[r] < -CREEP and mode == IMPULSE:
+        i, speed = lo.source[r], rows.velocity[r]
+        crossed = held["separation"][i] - held["offset"][i] - held["late"][i] * speed >= 0.0
+        if held["late"][i] > 0.0 and speed < -CREEP and crossed and mode == IMPULSE:
             rows.group_state[row_group(rows, r)] = COLLIDING
-        lo.held["late"][i] = 0
+        held["late"][i] = 0.0
 
 
 @kernel
