@@ -124,6 +124,9 @@ class FakeMoteus(Line):
     def __init__(self, folder: Path) -> None:
         self.knob, self.mode, self.told = Body(1e-4, 0.3, 0.003), 0, -math.inf
         self.timeout, self.bad, self.trips, self.fault = 0.1, 0, 0, False
+        self.until = (
+            -math.inf
+        )  # [s] when its firmware lets go of the last push, if nobody asks it to
         super().__init__(folder)
 
     def force(self) -> float:
@@ -155,6 +158,8 @@ class FakeMoteus(Line):
             self.bad += not math.isfinite(values[2])
             self.mode, self.timeout, self.told = 10, values[7], time.monotonic()
             self.knob.push = max(-values[5], min(values[5], values[2]))
+            if self.knob.push != 0.0:
+                self.until = max(self.until, self.told + self.timeout)
         self.knob.place += self.jump
         self.jump = 0.0
         mode = 1 if self.fault else self.mode

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import Reading
+from detent.devices.drivers.host import STALE, Reading
 from detent.devices.drivers.mailbox import Mailbox
 from detent.errors import DeviceMissingError, DeviceNotReadyError
 
@@ -71,7 +71,7 @@ class Served:
             raise DeviceNotReadyError("inverse3", f"the service knows {names}, not {wanted}")
         self.serial = self.serial or names[0]
 
-    def exchange(self, wrench: Sequence[float]) -> Reading | None:
+    def exchange(self, wrench: Sequence[float], seconds: float = STALE) -> Reading | None:
         """A force, and the state that answers it."""
         from websockets.exceptions import WebSocketException
 
