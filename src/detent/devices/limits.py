@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class StiffnessLimits:
         )
 
 
+@lru_cache(maxsize=1024)
 def stiffness_limits(
     mass: float,
     damping: float,

@@ -63,6 +63,8 @@ def certain_work(tube: np.ndarray, travel: float, force: float, radius: float) -
     turns. The force is the mean of those held since the reading last changed. *tube* is kept from
     reading to reading, in the places SLACK, LEAD, LOAD, HELD and REST.
     """
+    if radius == 0.0:
+        return force * travel
     tube[LOAD] += force
     tube[HELD] += 1.0
     tube[REST] += 1.0
