@@ -25,8 +25,9 @@ from selenium.webdriver.remote.webelement import WebElement
 from detent.app.handle import HANDLE_SIZE
 from detent.app.stage import Stage
 
+# Pictures are put together without the drawing process: beside others it kept a page for minutes.
 PLAIN = (
-    *("--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
     *("--no-first-run", "--disable-gpu-watchdog", "--disable-renderer-backgrounding"),
     *("--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows"),

@@ -179,7 +179,6 @@ def test_dark_and_light(page: Page) -> None:
     wait_for("light", lambda: shade() == "light")
 
 
-@pytest.mark.long  # a page that restarts on a busy machine may draw for minutes
 def test_impulses_let_a_blow_sink_in_less_than_a_penalty(page: Page) -> None:
     deep = {}
     for mode in ("penalty", "impulse"):
@@ -196,7 +195,6 @@ def test_impulses_let_a_blow_sink_in_less_than_a_penalty(page: Page) -> None:
     assert deep["impulse"] < 0.7 * deep["penalty"], deep
 
 
-@pytest.mark.long  # a page that restarts on a busy machine may draw for minutes
 def test_a_click_for_a_collision_only_if_asked_for(page: Page) -> None:
     count = "return window.__detent.clicks"
     assert page.browser.execute_script(count) == 0  # blows there were
@@ -213,7 +211,6 @@ def test_a_click_for_a_collision_only_if_asked_for(page: Page) -> None:
     page.tick("Sound")
 
 
-@pytest.mark.long  # a page that restarts on a busy machine may draw for minutes
 def test_a_gripper_can_be_closed(page: Page) -> None:
     renew(page, lambda: page.choose("World", "gripper"))
     wait_for("its actuators", lambda: page.typed("left") == 0.006, PATIENCE)
