@@ -53,12 +53,13 @@ class Served:
         from websockets.exceptions import WebSocketException
         from websockets.sync.client import connect
 
+        wait = max(PATIENCE, self.patience)
         try:
             self.link = connect(
-                self.address, compression=None, ping_interval=None, open_timeout=PATIENCE
+                self.address, compression=None, ping_interval=None, open_timeout=wait
             )
             self.link.send("{}")  # the answer to the first message lists all
-            found = json.loads(self.link.recv(max(PATIENCE, self.patience))).get("inverse3", [])
+            found = json.loads(self.link.recv(wait)).get("inverse3", [])
         except (OSError, WebSocketException) as error:
             remedy = (
                 f"nothing answers at {self.address} ({error}): install the inverse service from "
