@@ -119,11 +119,15 @@ class FakeTwoDiy(Line):
 
 
 class FakeMoteus(Line):
-    """A controller behind an fdcanusb, with the watchdog of its firmware."""
+    """A controller behind an fdcanusb, with the watchdog of its firmware.
+
+    Its clock is slower than ours, or a busy machine would be its fault, until a test says else.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.knob, self.mode, self.told = Body(1e-4, 0.3, 0.003), 0, -math.inf
         self.timeout, self.bad, self.trips, self.fault = 0.1, 0, 0, False
+        self.slower = 100.0
         self.until = (
             -math.inf
         )  # [s] when its firmware lets go of the last push, if nobody asks it to
@@ -134,7 +138,7 @@ class FakeMoteus(Line):
         return self.knob.push
 
     def _watch(self) -> None:
-        if self.mode == 10 and time.monotonic() - self.told > self.timeout:
+        if self.mode == 10 and time.monotonic() - self.told > self.slower * self.timeout:
             self.trips += self.knob.push != 0.0
             self.mode, self.knob.push = 11, 0.0
 

@@ -21,7 +21,7 @@ from detent.errors import DeviceNotReadyError
 
 LINES = ("/dev/fdcanusb", "/dev/serial/by-id/*fdcanusb*", "/dev/ttyACM*")
 WAY = 1e-3  # [s] that a frame may take to the controller
-LEAST = 2e-3  # [s] a timeout that the next frame is sure to come before
+LEAST = 4e-3  # [s] a timeout that the next frame is sure to come before
 STOPPED, POSITION, TIMED_OUT = 0, 10, 11  # modes
 FAULT = 1
 SIZES = (*range(9), 12, 16, 20, 24, 32, 48, 64)  # of a CAN-FD frame
