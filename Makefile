@@ -69,6 +69,7 @@ test-rest: $(STAMP)
 	nice -n 19 $(PARALLEL) -m "not browser and not alone and not long" $(ARGS) $(OR_NONE)
 
 bounds: export NUMBA_BOUNDSCHECK = 1
+bounds: export NUMBA_OPT = 1  # it is compiled for this alone: how fast it is does not matter
 bounds: $(STAMP) ## a few ticks of every stage, with each index checked
 	@$(BIN)/python tests/warm.py
 	$(PYTEST) -n $(JOBS) $(BOUNDS)

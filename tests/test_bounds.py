@@ -36,10 +36,15 @@ class Small(Struct):
 
 
 @kernel
+def put(numbers: np.ndarray, i: int) -> None:
+    numbers[i] = 1.0
+
+
+@kernel
 def spoil(s: Small) -> None:
-    "Write behind the end."
+    "Write behind the end, in another kernel."
     for i in range(s.numbers.shape[0] + 1):
-        s.numbers[i] = 1.0
+        put(s.numbers, i)
 
 
 @kernel

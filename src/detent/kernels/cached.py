@@ -93,7 +93,7 @@ def toolchain() -> str:
         physics = ""
     config: Any = numba.config  # type: ignore[attr-defined]
     # debug information turns the checks on, too, where they are not turned off by name
-    checks = f"bounds {config.BOUNDSCHECK} debug {config.DEBUGINFO_DEFAULT}"
+    checks = f"bounds {config.BOUNDSCHECK} debug {config.DEBUGINFO_DEFAULT} opt {config.OPT}"
     processor = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
     return f"{numba.__version__} {processor} {checks} {physics}"
 

@@ -6,7 +6,8 @@ the calls. Here what one kernel calls in another is only typed and translated; L
 of it once, where an entry (a stage, or a kernel that Python calls) is compiled. Floating-point
 arithmetic is not reordered by that: the results are the same.
 
-With ``NUMBA_BOUNDSCHECK=1`` a kernel may raise, and what it raises needs all that Numba does.
+With ``NUMBA_BOUNDSCHECK=1`` an entry may raise what it or a kernel within it raises, and that
+needs all that Numba does for a function that Python calls.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ class Kernel:
     @cached_property
     def linked(self) -> Any:
         """As other kernels call it."""
-        return self.called if CHECKED else _Callee(self.py_func, self.inline)
+        return _Callee(self.py_func, self.inline)
 
     @property
     def _numba_type_(self) -> Any:
