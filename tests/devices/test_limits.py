@@ -88,3 +88,16 @@ def test_numbers_that_make_no_sense_are_refused(name: str, value: float) -> None
     good = dict(mass=M, damping=b, coulomb=0.0, resolution=0.0, step=1e-3, delay_ticks=0)
     with pytest.raises(ParameterError, match=name):
         stiffness_limits(**(good | {name: value}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("damping", "virtual", "said"),
+    [
+        (1.0, 0.0, "passive to 2000, quiet on its encoders to 4000"),
+        (1.0, 2.0, "more damping than the device's own 1 passive for every hand nowhere, without"),
+        (0.0, 0.0, "nowhere, since nothing is known that the device damps, quiet on its enc"),
+    ],
+)
+def test_limits_say_why_nothing_is_passive(damping: float, virtual: float, said: str) -> None:
+    limits = stiffness_limits(0.1, damping, 0.1, 5e-5, 1e-3, 0, virtual)
+    assert said in str(limits)

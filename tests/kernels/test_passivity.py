@@ -43,25 +43,44 @@ def test_a_certain_travel_is_never_longer_than_the_true_one(quantum: float) -> N
     assert total > 0.1 * true  # steps of five quanta are not lost
 
 
+def _certain(force: np.ndarray, read: np.ndarray, radius: float) -> float:
+    tube = np.zeros(5)
+    ways = np.diff(read)
+    return sum(certain_work(tube, w, f, radius) for w, f in zip(ways, force, strict=False))
+
+
 def test_the_certain_work_of_a_spring_has_nothing_of_noise() -> None:
     """By readings with noise σ it seems to give K σ² with each of them."""
     rng = np.random.default_rng(3)
     stiffness, sigma = 1000.0, 2e-5
-    read = sigma * rng.standard_normal(10_000)
-    force, ways = -stiffness * read[:-1], np.diff(read)
-    slack, work = np.zeros(3), 0.0
-    for f, way in zip(force, ways, strict=True):
-        one = np.array([f, 0.0, 0.0]), np.array([way, 0.0, 0.0])
-        work += certain_work(slack, one[1], one[0], 6.0 * sigma)
-    assert float((force * ways).sum()) == pytest.approx(1e4 * stiffness * sigma**2, rel=0.05)
-    assert work == 0.0
+    read = sigma * rng.standard_normal(10_001)
+    force = -stiffness * read[:-1]
+    assert float(force @ np.diff(read)) == pytest.approx(1e4 * stiffness * sigma**2, rel=0.05)
+    assert _certain(force, read, 6.0 * sigma) == 0.0
 
 
 def test_the_certain_work_of_a_long_way_is_nearly_all_of_it() -> None:
-    slack, push, total = np.zeros(3), np.array([2.0, 0.0, 0.0]), 0.0
-    for _ in range(1000):
-        total += certain_work(slack, np.array([1e-5, 0.0, 0.0]), push, 6e-5)
-    assert total == pytest.approx(2.0 * (0.01 - 6e-5))
+    read = 1e-5 * np.arange(1001)
+    work = _certain(np.full(1000, 2.0), read, 6e-5)
+    assert 2.0 * (0.01 - 6e-5) <= work <= 2.0 * 0.01
+
+
+@pytest.mark.parametrize(
+    "period", [12, 50, 400]
+)  # [ticks] fast: counts in a tick; slow: one in ten
+@pytest.mark.parametrize("late", [1, 3])
+def test_the_certain_work_of_a_swing_on_a_late_spring_is_the_true_one(
+    period: int, late: int
+) -> None:
+    """A rod that trails by its tube hides 2 r ΔF wherever a swing turns: half of it, or more."""
+    quantum, stiffness, ticks = 5e-5, 2e4, np.arange(20_000)
+    phase = 0.3 * np.sin(1e-3 * ticks)  # so that counts come everywhere
+    path = 5e-4 * np.sin(2.0 * np.pi * ticks / period + phase)
+    read = quantum * np.round(path / quantum)
+    force = -stiffness * np.concatenate([np.zeros(late), read[:-late]])[:-1]
+    true = float(force @ np.diff(path))
+    assert true > 0.0
+    assert _certain(force, read, 0.5 * quantum) == pytest.approx(true, rel=0.1)
 
 
 def test_encoders_that_go_to_and_fro_have_not_moved() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from detent import AT_ONCE, Contact, ForcePath, Session, World
-from detent.devices import Inertial
+from detent import AT_ONCE, Contact, ForcePath, Passivity, Session, World
+from detent.devices import Inertial, preset
 from detent.errors import ParameterError
-from detent.hands import Constant
+from detent.hands import Constant, Impedance
 from lab import scene
 
 pytestmark = pytest.mark.ramped
@@ -119,3 +119,15 @@ def test_an_impulse_is_given_whole_in_its_tick() -> None:
     sizes = np.abs(trace["device_wrench"][:, 2])
     assert sizes.max() == pytest.approx(1000.0, rel=0.01)
     assert sizes[trace["collisions"] == 0].max() <= 500.0
+
+
+@pytest.mark.parametrize("stiffness", [300.0, 800.0])
+def test_a_display_goes_with_its_tool_while_forces_come_in(stiffness: float) -> None:
+    """A hand that pulled the tool at once left the display behind, which shot after it: 1.5 J."""
+    contact = Contact(3e4, 5.0, mode="penalty", strategy="saturate")
+    world, display = World.builtin("corner-3d"), preset("hapticmaster")
+    session = Session(world, contact, device=display, rate=2500.0, passivity=Passivity("observe"))
+    trace = session.run(0.5, Impedance(target=(0.03, -0.03, -0.03), stiffness=stiffness, damping=5))
+    assert trace["port_energy"].min() > -2e-3
+    apart = np.abs(trace["tool_position"] - trace["device_position"]).max()
+    assert apart < 2e-3

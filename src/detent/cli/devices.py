@@ -178,7 +178,7 @@ def tune(
     plain = name.removeprefix("real:")
     if plain == name:
         Console(stderr=True).print(
-            f"this is the MODEL of a {escape(plain)}, and nothing was measured: "
+            f"this is the MODEL of {escape(plain)}, and nothing was measured: "
             f"detent devices tune real:{escape(plain)} asks the device that is plugged in",
             highlight=False,
         )
@@ -213,7 +213,7 @@ def print_tuned(tuned: Tuned) -> None:
     table.add_row("delay", f"{1e3 * found.delay.value:.3g} ± {1e3 * found.delay.within:.2g} ms")
     count, length = found.resolution, "rad" if turns else "m"
     table.add_row("resolution", "none to be seen" if count is None else f"{count:.3g} {length}")
-    table.add_row("readings", f"every {1e3 * found.period:.3g} ms, jitter {1e3 * found.jitter:.2g}")
+    table.add_row("readings", f"every {1e3 * found.period:.3g} ms, jitter {1e3 * found.jitter:.3f}")
     out.print(table)
     unit = "N·m/rad" if turns else "N/m"
     out.print(f"a stiffness of {tuned.stiffness:.4g} {unit} will hold", highlight=False)
@@ -224,8 +224,7 @@ def print_tuned(tuned: Tuned) -> None:
         tuned.damping,
     )  # fmt: skip
     out.print(
-        f"with the least of its friction: stable to {limits.stable:.4g} {unit}, passive to "
-        f"{limits.passive:.4g}, quiet on its encoders to {limits.quiet:.4g}",
+        f"with {tuned.damping:.4g} {units[1]} of damping, and its own friction at least: {limits}",
         highlight=False,
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,8 +29,26 @@ class StiffnessLimits:
     passive: float  # give energy to any hand at all [CS97]
     quiet: float  # hum by its encoders: Coulomb friction must eat a step, 2c/D [AO05]
     undamped: float  # the passive one of a wall without damping, which hurts passivity
+    own: float  # [N·s/m, N·m·s/rad] damping of the device that counts in them
+
+    def __str__(self) -> str:
+        quiet = "" if math.isinf(self.quiet) else f", quiet on its encoders to {self.quiet:.4g}"
+        return f"stable to {self.stable:.4g}, {self._passive}{quiet}"
+
+    @property
+    def _passive(self) -> str:
+        """Up to where no hand gets energy, and why it may be nowhere."""
+        if self.passive > 0.0:
+            return f"passive to {self.passive:.4g}"
+        if self.own == 0.0:
+            return "passive for every hand nowhere, since nothing is known that the device damps"
+        return (
+            f"with more damping than the device's own {self.own:.3g} passive for every hand "
+            f"nowhere, without it to {self.undamped:.4g}"
+        )
 
 
+@lru_cache(maxsize=1024)
 def stiffness_limits(
     mass: float,
     damping: float,
@@ -66,7 +85,7 @@ def stiffness_limits(
         passive_stiffness(damping, step, int(delay_ticks), wall) for wall in (virtual_damping, 0.0)
     )
     quiet = 2.0 * coulomb / resolution if resolution > 0.0 else math.inf
-    return StiffnessLimits(stable, passive, quiet, undamped)
+    return StiffnessLimits(stable, passive, quiet, undamped, damping)
 
 
 def rule_of_thumb(

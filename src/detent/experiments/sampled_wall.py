@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,6 +29,12 @@ _SCENE = f"""<mujoco><option gravity="0 0 0"/><worldbody>
     <joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
     <joint type="slide" axis="0 0 1"/><geom size="{_RADIUS}" mass="1000"/>
   </body></worldbody></mujoco>"""
+
+
+@lru_cache(maxsize=16)
+def placed_tool(gap: float, speed: float) -> World:
+    """The scene with its tool there; the same one for runs that differ in gains (`setup.again`)."""
+    return World.from_string(_SCENE, tool="tool").placed((0.0, gap, 0.0), (0.0, -speed, 0.0))
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class WallCase:
         self, seconds: float, gap: float, speed: float = 0.0, passivity: Passivity | None = None
     ) -> Trace:
         """From a gap [m] over the wall (negative: in it), towards it at a speed [m/s]."""
-        world = World.from_string(_SCENE, tool="tool").placed((0.0, gap, 0.0), (0.0, -speed, 0.0))
+        world = placed_tool(gap, speed)
         device = Inertial(
             mass=self.mass,
             subspace="translational",

@@ -9,6 +9,12 @@ import numpy as np
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import dot
 
+# Places of what `certain_work` keeps of an axis.
+# SLACK: from the rod to the reading; LEAD: from the rod to where the device is, as far as one can
+# tell; LOAD, HELD: sum and number of the forces since the reading changed; REST: readings since
+# the rod moved.
+SLACK, LEAD, LOAD, HELD, REST = range(5)
+WITHIN = 1.0 + 1e-9  # a count brings the rod to the edge of the tube, or by rounding just beyond
 FADE = (0.5e-3, 1.5e-3)  # [J] of a deficit, between which a wrench gives way to the damper alone
 
 
@@ -43,22 +49,41 @@ def certain_travel(slack: np.ndarray, travel: np.ndarray, radius: float) -> floa
 
 
 @kernel
-def certain_work(slack: np.ndarray, travel: np.ndarray, wrench: np.ndarray, radius: float) -> float:
-    """The work [J] of a held wrench along a certain travel (`certain_travel`).
+def certain_work(tube: np.ndarray, travel: float, force: float, radius: float) -> float:
+    r"""The work [J] of a held force along one axis, if readings are off by *radius* at most.
 
     A spring K on readings seems to give K D²/2 with each count of an encoder, and K σ² with each
-    reading that has noise: none of that is in it, nor what a motion within the tube really gives.
+    reading that has noise. So the place is that of a rod in a tube of that radius, which moves
+    only where the tube pushes it: a slow device is just there when a count comes. A fast one is
+    ahead of it, at the reading itself where it makes a count with each:
+
+    .. math:: \hat x = x_{rod} \pm r \min\left(1, \frac{|\Delta x_{rod}|}{2 r n}\right)
+
+    n readings after the rod moved last. Without that lead a swing would hide 2 r ΔF wherever it
+    turns. The force is the mean of those held since the reading last changed. *tube* is kept from
+    reading to reading, in the places SLACK, LEAD, LOAD, HELD and REST.
     """
-    size, work = 0.0, 0.0
-    for i in range(3):
-        slack[i] += travel[i]
-        size += slack[i] * slack[i]
-    size = math.sqrt(size)
-    if size <= radius:
+    if radius == 0.0:
+        return force * travel
+    tube[LOAD] += force
+    tube[HELD] += 1.0
+    tube[REST] += 1.0
+    if travel == 0.0:
         return 0.0
-    for i in range(3):
-        work += wrench[i] * slack[i] * (1.0 - radius / size)
-        slack[i] *= radius / size
+    mean = tube[LOAD] / tube[HELD]
+    tube[LOAD] = tube[HELD] = 0.0
+    tube[SLACK] += travel
+    moved = abs(tube[SLACK]) - radius * WITHIN
+    if moved <= 0.0:
+        return 0.0
+    moved = math.copysign(abs(tube[SLACK]) - radius, tube[SLACK])
+    lead = radius
+    if abs(moved) < 2.0 * radius * tube[REST]:
+        lead = 0.5 * abs(moved) / tube[REST]
+    lead = math.copysign(lead, moved)
+    work = mean * (moved + lead - tube[LEAD])
+    tube[SLACK] -= moved
+    tube[LEAD], tube[REST] = lead, 0.0
     return work
 
 

@@ -16,7 +16,7 @@ from detent.maps.cells import Setting, compute_chunk
 from detent.maps.executors import open_executor
 from detent.maps.grid import Grid
 
-CHUNK = 100  # cells of a task: about a second of work, so that handing them out costs nothing
+CHUNK = 200  # cells of a task: about a second of work, so that handing them out costs nothing
 POLL = 0.02  # [s]
 
 Rows = list[dict[str, Any]]

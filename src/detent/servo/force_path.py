@@ -47,7 +47,7 @@ class ForcePath:
             ramp = safety.ramp if self.ramp is None else self.ramp
         p["bearable"] = safety.bearable if ramp > 0.0 else np.inf
         p["ramp"] = min(1.0, step / ramp) if ramp > 0.0 else 1.0
-        p["fade"] = 1.0 if p["leads"][0] != 0 else p["ramp"]
+        p["fade"] = p["ramp"]
         heats = min(safety.continuous) < 1.0
         p["heat_blend"] = 1.0 - np.exp(-step / safety.heating) if heats else 0.0
 

@@ -34,6 +34,7 @@ class Observed(Struct):
     friction: np.ndarray  # (2,) [N, N·m] likewise
     radius: np.ndarray  # (2,) [m, rad] by which encoders may be off
     blur: np.ndarray  # (2,) [m, rad] by which a reading may be off, with its noise
+    spread: np.ndarray  # (2,) [m, rad] likewise, along one axis
     floor: np.ndarray  # (1,) [J] vᵀMv of a step of the encoders in a period
     weight: np.ndarray  # (nbody,) [kg] on which gravity acts
     height: np.ndarray  # (1,) [J] potential energy at the start
@@ -44,7 +45,7 @@ class Observed(Struct):
     sensed: np.ndarray  # (6,) the hand's wrench at the last reading of a display
     travel: np.ndarray  # (6,) [m, rad] between the last two readings
     slack: np.ndarray  # (6,) see `certain_travel`
-    drift: np.ndarray  # (6,) see `certain_work`
+    tube: np.ndarray  # (6, 5) see `certain_work`
     still: np.ndarray  # (2,) ticks since a certain travel
     twist: np.ndarray  # (6,) along actuated axes; of a display, the speed at which it yields
     wrench: np.ndarray  # (6,) what the controller added in this tick
@@ -56,8 +57,8 @@ def make_observed(bodies: int = 0) -> Observed:
     a, whole = np.zeros, np.int64
     return Observed(
         energy=a(7), counts=a(7, whole), dual=a(1, whole), delay=a(1, whole),
-        period=np.ones(1, whole), damping=a(2), friction=a(2), radius=a(2), blur=a(2),
+        period=np.ones(1, whole), damping=a(2), friction=a(2), radius=a(2), blur=a(2), spread=a(2),
         floor=a(1), weight=a(bodies), height=a(1), taken=a(6), past=a((MOST_DELAY + 1, 6)),
-        sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6), drift=a(6), still=a(2),
+        sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6), tube=a((6, 5)), still=a(2),
         twist=a(6), wrench=a(6), acts=a(1, whole),
     )  # fmt: skip

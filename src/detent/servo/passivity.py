@@ -105,9 +105,8 @@ def count_port(ob: Observed, st: State, step: float) -> None:
             ob.sum[i] = -0.5 * (ob.sensed[i] + st.wrench[i])
     ob.energy[OUT] = held_work(ob.sum, ob.travel)
     ob.energy[PORT] -= ob.energy[OUT]
-    for block in range(2):
-        part = slice(3 * block, 3 * block + 3)
-        work = certain_work(ob.drift[part], ob.travel[part], ob.sum[part], ob.blur[block])
+    for i in range(6):
+        work = certain_work(ob.tube[i], ob.travel[i], ob.sum[i], ob.spread[i // 3])
         ob.energy[CERTAIN] -= work
     if ob.dual[0] == 0:
         count_own(ob, step)

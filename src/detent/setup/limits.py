@@ -21,28 +21,13 @@ class Asked(NamedTuple):
     stiffness: float  # [N/m, N·m/rad]
     damping: float  # [N·s/m, N·m·s/rad]
     limits: StiffnessLimits
-    own: float  # [N·s/m, N·m·s/rad] damping of the device, as far as somebody knows it
     region: str  # of [Diolaiti06]
 
     def __str__(self) -> str:
-        found = self.limits
-        quiet = "" if math.isinf(found.quiet) else f", quiet on its encoders to {found.quiet:.4g}"
         cycles = "; it may cycle on its encoders" if self.region == "cycles" else ""
         return (
             f"{self.stiffness:.4g} {self.unit} with {self.damping:.4g} of damping are asked for; "
-            f"stable to {found.stable:.4g}, {self.passive}{quiet}{cycles}"
-        )
-
-    @property
-    def passive(self) -> str:
-        """Up to where no hand gets energy, and why it may be nowhere."""
-        if self.limits.passive > 0.0:
-            return f"passive to {self.limits.passive:.4g}"
-        if self.own == 0.0:
-            return "passive nowhere, since nobody has measured what the device itself damps"
-        return (
-            f"with more damping than the device's own {self.own:.3g} passive for every hand "
-            f"nowhere, without it to {self.limits.undamped:.4g}"
+            f"{self.limits}{cycles}"
         )
 
 
@@ -66,7 +51,7 @@ def asked_of_device(device: Device, p: np.ndarray) -> list[Asked]:
         resolution = period * math.sqrt(observed.floor[0] / mass) if block == 0 else 0.0
         limits = stiffness_limits(mass, *own, resolution, period, delay, damping)
         where = region(stiffness, own[0] + damping, own[1], resolution, period)
-        out.append(Asked(unit, stiffness, damping, limits, own[0], where))
+        out.append(Asked(unit, stiffness, damping, limits, where))
     return out
 
 

@@ -76,6 +76,8 @@ def fill_observed(
         if getattr(asked, name) is not None:
             getattr(observed, name)[:] = getattr(asked, name)
     observed.radius[0] = 0.5 * resolution * math.sqrt(out.mask[:3].sum())
+    observed.spread[:] = observed.blur
+    observed.spread[0] += 0.5 * resolution
     observed.blur[:] += observed.radius
     speed = resolution / (observed.period[0] * step)
     observed.floor[0] = out.mass[:3, :3].max() * speed**2

@@ -119,11 +119,18 @@ class FakeTwoDiy(Line):
 
 
 class FakeMoteus(Line):
-    """A controller behind an fdcanusb, with the watchdog of its firmware."""
+    """A controller behind an fdcanusb, with the watchdog of its firmware.
+
+    Its clock is slower than ours, or a busy machine would be its fault, until a test says else.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.knob, self.mode, self.told = Body(1e-4, 0.3, 0.003), 0, -math.inf
         self.timeout, self.bad, self.trips, self.fault = 0.1, 0, 0, False
+        self.slower = 100.0
+        self.until = (
+            -math.inf
+        )  # [s] when its firmware lets go of the last push, if nobody asks it to
         super().__init__(folder)
 
     def force(self) -> float:
@@ -131,7 +138,7 @@ class FakeMoteus(Line):
         return self.knob.push
 
     def _watch(self) -> None:
-        if self.mode == 10 and time.monotonic() - self.told > self.timeout:
+        if self.mode == 10 and time.monotonic() - self.told > self.slower * self.timeout:
             self.trips += self.knob.push != 0.0
             self.mode, self.knob.push = 11, 0.0
 
@@ -155,6 +162,8 @@ class FakeMoteus(Line):
             self.bad += not math.isfinite(values[2])
             self.mode, self.timeout, self.told = 10, values[7], time.monotonic()
             self.knob.push = max(-values[5], min(values[5], values[2]))
+            if self.knob.push != 0.0:
+                self.until = max(self.until, self.told + self.timeout)
         self.knob.place += self.jump
         self.jump = 0.0
         mode = 1 if self.fault else self.mode

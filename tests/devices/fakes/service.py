@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import threading
+import time
 from typing import Any
 
 from lines import Body
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
+
+IN_TIME = 3e-3  # [s] around an answer: 5 mm in more are 500 m/s², which a device may reach
 
 
 class FakeService:
@@ -18,10 +21,16 @@ class FakeService:
     def __init__(self) -> None:
         self.body, self.gone, self.bad = Body(0.15, 100.0, 3.0), False, 0
         self.silent, self.jump, self.garbled = False, 0.0, False
+        self.answered, self.before, self.late = time.monotonic(), math.inf, False
         self.server = serve(self._talk, "127.0.0.1", 0, compression=None)
         self.address = f"ws://127.0.0.1:{self.server.socket.getsockname()[1]}"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
+
+    def came_late(self) -> bool:
+        """Whether a jump was told so late that a hand could have moved that far. Asked once."""
+        was, self.late = self.late, False
+        return was
 
     def _talk(self, link: Any) -> None:
         try:
@@ -31,8 +40,11 @@ class FakeService:
                     self.bad += not all(map(math.isfinite, force.values()))
                     self.body.push = force["x"]
                 self.body.move()
+                now = time.monotonic()
+                self.late = self.late or now - self.before > IN_TIME
+                self.before = self.answered if self.jump != 0.0 else math.inf
                 self.body.place += self.jump
-                self.jump = 0.0
+                self.answered, self.jump = now, 0.0
                 if not self.silent:
                     link.send("{" if self.garbled else json.dumps(self._state()))
         except ConnectionClosed:

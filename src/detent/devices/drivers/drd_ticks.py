@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from detent.devices.drivers.foreign import call_c
 from detent.devices.drivers.outside import (
-    CLOCK,
     WRITE_CODE,
     Outside,
     asked,
@@ -51,7 +50,7 @@ def read_drd(d: Outside) -> None:
     )
     if code == 0:
         matrix_quaternion(d.matrix, r[3:7])
-        stamp(d, f[CLOCK])
+        stamp(d)
         call_c(f[LINEAR], (r[7:].ctypes.data, r[8:].ctypes.data, r[9:].ctypes.data, device))
         if d.handles[1] != 0:  # it has a wrist
             call_c(f[ANGULAR], (r[10:].ctypes.data, r[11:].ctypes.data, r[12:].ctypes.data, device))

@@ -46,10 +46,11 @@ class Served(Protocol):
         """Raises what is missing, or not ready."""
         ...
 
-    def exchange(self, wrench: Sequence[float]) -> Reading | None:
+    def exchange(self, wrench: Sequence[float], seconds: float = STALE) -> Reading | None:
         """Send (force, torque, grip) [N, N·m], wait for the answer; None: nothing new.
 
-        Raises an OSError if the device is gone.
+        It may act for those seconds: a device that lets go by itself is told so. Raises an OSError
+        if the device is gone.
         """
         ...
 
@@ -59,13 +60,13 @@ class Served(Protocol):
 
 
 class Newest:
-    """The newest command, and how old it is."""
+    """The newest command, and how old it is since the servo sent it."""
 
     def __init__(self, link: socket.socket) -> None:
         self.link, self.wrench, self.since, self.over = link, ZERO, -math.inf, False
 
-    def take(self) -> Sequence[float]:
-        """What the device is to be told now."""
+    def take(self) -> tuple[Sequence[float], float]:
+        """What the device is to be told now, and for how long [s] that counts."""
         while True:
             try:
                 message = self.link.recv(_ORDER.size, socket.MSG_DONTWAIT)
@@ -77,12 +78,12 @@ class Newest:
                 self.over = True
                 break
             if len(message) == _ORDER.size:
-                *wrench, _, latched = _ORDER.unpack(message)
+                *wrench, sent, latched = _ORDER.unpack(message)
                 sound = all(map(math.isfinite, wrench)) and not latched
                 self.wrench = tuple(wrench) if sound else ZERO
-                self.since = time.monotonic()
-        fresh = time.monotonic() - self.since <= STALE and not self.over
-        return self.wrench if fresh else ZERO
+                self.since = 1e-9 * sent
+        left = self.since + STALE - time.monotonic()
+        return (self.wrench, left) if left > 0.0 and not self.over else (ZERO, STALE)
 
 
 def run(device: Served, link: socket.socket) -> None:
@@ -90,7 +91,7 @@ def run(device: Served, link: socket.socket) -> None:
     newest, number = Newest(link), 0
     try:
         while not newest.over:
-            reading = device.exchange(newest.take())
+            reading = device.exchange(*newest.take())
             if reading is None:
                 continue
             number += 1

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import Reading
+from detent.devices.drivers.host import STALE, Reading
 from detent.devices.drivers.mailbox import Mailbox
 from detent.errors import DeviceMissingError, DeviceNotReadyError
 
@@ -53,12 +53,13 @@ class Served:
         from websockets.exceptions import WebSocketException
         from websockets.sync.client import connect
 
+        wait = max(PATIENCE, self.patience)
         try:
             self.link = connect(
-                self.address, compression=None, ping_interval=None, open_timeout=PATIENCE
+                self.address, compression=None, ping_interval=None, open_timeout=wait
             )
             self.link.send("{}")  # the answer to the first message lists all
-            found = json.loads(self.link.recv(max(PATIENCE, self.patience))).get("inverse3", [])
+            found = json.loads(self.link.recv(wait)).get("inverse3", [])
         except (OSError, WebSocketException) as error:
             remedy = (
                 f"nothing answers at {self.address} ({error}): install the inverse service from "
@@ -71,7 +72,7 @@ class Served:
             raise DeviceNotReadyError("inverse3", f"the service knows {names}, not {wanted}")
         self.serial = self.serial or names[0]
 
-    def exchange(self, wrench: Sequence[float]) -> Reading | None:
+    def exchange(self, wrench: Sequence[float], seconds: float = STALE) -> Reading | None:
         """A force, and the state that answers it."""
         from websockets.exceptions import WebSocketException
 

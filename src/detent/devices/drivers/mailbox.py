@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from detent.devices.drivers.driver import Driver
 from detent.devices.drivers.foreign import address_of
 from detent.devices.drivers.mailbox_ticks import RECEIVE, SEND, read_mailbox, write_mailbox
-from detent.devices.drivers.outside import BEGUN
+from detent.devices.drivers.outside import BEGUN, CLOCK
 from detent.devices.port import CALIBRATED, DEAD_MAN, FLAGS, FORCE_ON, VALID
 from detent.errors import DeviceMissingError, DeviceNotReadyError
 
@@ -31,6 +31,7 @@ def connect(d: Any) -> tuple[socket.socket, socket.socket]:
     mine, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     libc = ctypes.CDLL(None)
     d.functions[RECEIVE], d.functions[SEND] = address_of(libc.recv), address_of(libc.send)
+    d.functions[CLOCK] = address_of(libc.clock_gettime)
     d.handles[0] = mine.fileno()
     d.counts[FLAGS] = VALID | CALIBRATED | FORCE_ON | DEAD_MAN
     return mine, other

@@ -10,6 +10,7 @@ from detent.devices.drivers.outside import (
     Outside,
     asked,
     give_wrench,
+    now,
     take_reading,
 )
 from detent.kernels.jit import kernel
@@ -43,4 +44,5 @@ def read_mailbox(d: Outside) -> None:
 def write_mailbox(d: Outside) -> None:
     """Stage: leave the command; one that finds no room is replaced by the next."""
     if give_wrench(d):
+        d.order[0] = now(d)
         call_c(d.functions[SEND], (d.handles[0], d.wrench.ctypes.data, 8 * ORDER, NO_WAIT | QUIET))

@@ -1,7 +1,8 @@
 """A knob on a moteus controller, through an fdcanusb (text over a serial line).
 
-Every command carries a torque, the largest torque and a timeout of 10 ms after which the firmware
-lets go by itself: also when everything here was killed.
+Every command carries a torque, the largest torque and a timeout after which the firmware lets go by
+itself, also when everything here was killed: 10 ms after the servo made the command, however often
+it was repeated since.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import READY, Reading
+from detent.devices.drivers.host import READY, STALE, Reading
 from detent.devices.drivers.mailbox import Mailbox
 from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line
 from detent.devices.port import DEAD_MAN
 from detent.errors import DeviceNotReadyError
 
 LINES = ("/dev/fdcanusb", "/dev/serial/by-id/*fdcanusb*", "/dev/ttyACM*")
-TIMEOUT = 0.01  # [s] after which the firmware lets go
+WAY = 1e-3  # [s] that a frame may take to the controller
+LEAST = 4e-3  # [s] a timeout that the next frame is sure to come before
 STOPPED, POSITION, TIMED_OUT = 0, 10, 11  # modes
 FAULT = 1
 SIZES = (*range(9), 12, 16, 20, 24, 32, 48, 64)  # of a CAN-FD frame
@@ -27,13 +29,13 @@ NOTHING = 0x50  # a byte that means nothing, and fills a frame
 TURN = 2.0 * math.pi  # [rad]
 
 
-def push(torque: float, most: float) -> bytes:
+def push(torque: float, most: float, timeout: float) -> bytes:
     """A frame: position mode without gains, a torque, its largest value; asks what is.
 
     Registers 0x20 to 0x27: position, velocity, feedforward torque, two gains, largest torque,
     stop position and timeout. Asked: mode (0) as int8, position to torque (1 to 3) as float.
     """
-    values = (math.nan, 0.0, torque, 0.0, 0.0, most, math.nan, TIMEOUT)
+    values = (math.nan, 0.0, torque, 0.0, 0.0, most, math.nan, timeout)
     told = bytes([0x01, 0x00, POSITION, 0x0C, 8, 0x20]) + struct.pack("<8f", *values)
     return fill(told + bytes([0x11, 0x00, 0x1F, 0x01]))
 
@@ -91,10 +93,16 @@ class Served:
             if words[:1] == ["ERR"]:
                 raise OSError(" ".join(words))
 
-    def exchange(self, wrench: Sequence[float]) -> Reading:
-        """A torque about z, and where the knob is."""
-        torque = min(max(wrench[5], -self.most), self.most)
-        mode, (turns, speed, _) = parse(self._send(push(torque, self.most)))
+    def exchange(self, wrench: Sequence[float], seconds: float = STALE) -> Reading:
+        """A torque about z, and where the knob is.
+
+        Of a command that is almost stale the torque is zero already: no frame could follow within
+        its timeout, and that is a fault of the controller.
+        """
+        torque, timeout = min(max(wrench[5], -self.most), self.most), seconds - WAY
+        if timeout < LEAST:
+            torque, timeout = 0.0, STALE
+        mode, (turns, speed, _) = parse(self._send(push(torque, self.most, timeout)))
         half = 0.5 * TURN * turns
         return Reading(
             quaternion=(math.cos(half), 0.0, 0.0, math.sin(half)),
@@ -116,5 +124,5 @@ class Moteus(Mailbox):
 
     name: ClassVar = "moteus"
     needs: ClassVar = "an fdcanusb, /dev/fdcanusb or /dev/ttyACM0, and to be in the group dialout"
-    watchdog: ClassVar = "in the firmware: it lets go 10 ms after the last command"
+    watchdog: ClassVar = "in the firmware: it lets go 10 ms after the servo's last command"
     serves: ClassVar = "detent.devices.drivers.moteus:Served"

@@ -37,7 +37,7 @@ class Outside(Struct):
     reading: np.ndarray  # (14,) position, quaternion, twist, gripper
     counts: np.ndarray  # (4,) as of a state; behind the reading in memory: they are one message
     wrench: np.ndarray  # (7,) [N, N·m] for the device, and its gripper
-    order: np.ndarray  # (2,) number of the command, and 1 = latched; behind the wrench likewise
+    order: np.ndarray  # (2,) time [ns] of a message, and 1 = latched; behind the wrench likewise
     status: np.ndarray  # (8,) see above
     frame: np.ndarray  # (3, 3) from axes of the device to those of the world
     home: np.ndarray  # (7,) pose of the hand point where the session starts, in the world
@@ -58,11 +58,17 @@ def asked(d: Outside) -> bool:
 
 
 @kernel
-def stamp(d: Outside, clock: int) -> None:
-    """A new reading: its number, and its time by the C function `clock_gettime`."""
-    call_c(clock, (1, d.time.ctypes.data))  # CLOCK_MONOTONIC
+def now(d: Outside) -> int:
+    """[ns] by the C function `clock_gettime`."""
+    call_c(d.functions[CLOCK], (1, d.time.ctypes.data))  # CLOCK_MONOTONIC
+    return d.time[0] * 1_000_000_000 + d.time[1]
+
+
+@kernel
+def stamp(d: Outside) -> None:
+    """A new reading: its number, and its time."""
     d.counts[SEQUENCE] += 1
-    d.counts[STAMP] = d.time[0] * 1_000_000_000 + d.time[1]
+    d.counts[STAMP] = now(d)
 
 
 @kernel
@@ -114,7 +120,7 @@ def give_wrench(d: Outside) -> bool:
     cm = d.command
     for i in range(7):
         d.wrench[i] = 0.0
-    d.order[0], d.order[1] = cm.sequence[0], cm.latched[0]
+    d.order[1] = cm.latched[0]
     send = d.status[BEGUN] != 0 and (d.status[ASKED] != 0 or cm.latched[0] != 0)
     if cm.latched[0] != 0 or not (all_finite(cm.wrench) and all_finite(cm.gripper)):
         return send

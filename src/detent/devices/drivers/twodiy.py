@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import Reading
+from detent.devices.drivers.host import STALE, Reading
 from detent.devices.drivers.mailbox import Mailbox
 from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line
 from detent.devices.policy import VELOCITY_HZ
@@ -74,7 +74,7 @@ class Served:
         self.line.write(bytes([PARAMETERS, DEVICE]) + ports * 2 + bytes([0, 0]) + floats)
         self.exchange((0.0,) * 7)
 
-    def exchange(self, wrench: Sequence[float]) -> Reading:
+    def exchange(self, wrench: Sequence[float], seconds: float = STALE) -> Reading:
         """Torques, and the angles that answer them."""
         assert self.line is not None
         J = jacobian(*self.angles)

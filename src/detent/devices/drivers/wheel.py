@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import Reading
+from detent.devices.drivers.host import STALE, Reading
 from detent.devices.drivers.mailbox import Mailbox
 from detent.errors import DeviceMissingError, DeviceNotReadyError
 
@@ -93,7 +93,7 @@ class Served:
         self.effect = EFFECT.unpack(effect)[1]
         self._write(EV_FF, self.effect, 1)
 
-    def exchange(self, wrench: Sequence[float]) -> Reading:
+    def exchange(self, wrench: Sequence[float], seconds: float = STALE) -> Reading:
         """A torque about z, and where the wheel is; waits for the next update."""
         self._push(wrench[5])
         self._read_until(time.monotonic() + PERIOD)
