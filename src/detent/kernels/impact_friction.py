@@ -140,8 +140,8 @@ def _sweep(
             for k in range(nv):
                 n += N[i, k] * u[k]
         approaching = n < 0.0 and n * n > negligible * W[i, 0] > 0.0
-        if p[i, 0] == 0.0 and not approaching:
-            continue
+        if W[i, 0] == 0.0 or (p[i, 0] == 0.0 and not approaching):
+            continue  # it moves nothing, or nothing meets it
         for k in range(nv):
             a += T[2 * i, k] * u[k]
             b += T[2 * i + 1, k] * u[k]

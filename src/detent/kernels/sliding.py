@@ -118,6 +118,8 @@ def contact_mobilities(m: int, nv: int, work: FrictionWork) -> None:
         for j in range(2):
             if W[i, 3 + j] <= negligible:  # no motion that way, as out of the plane in 2-D
                 W[i, 1 + j], W[i, 3 + j] = 0.0, max(W[i, 4 - j], negligible)
+        if W[i, 3] == 0.0:  # nothing moves at all, as where a contact is on the axis of a hinge
+            W[i, 3], W[i, 4] = 1.0, 1.0
         held = W[i, 0] - W[i, 1] * W[i, 1] / W[i, 3] - W[i, 2] * W[i, 2] / W[i, 4]
         if held <= SINGULAR_CONTACT * W[i, 0]:
             W[i, 5] = SOFTENING * 0.5 * (W[i, 3] + W[i, 4])

@@ -28,7 +28,7 @@ ROW = np.dtype(
         ("contacts", "i8"),  # touching rows of the tool's group
         ("collisions", "i8"),  # rows that received an impulse
         ("dropped", "i8"),  # contacts that did not fit
-        ("depth", "f8"),  # [m] deepest penetration of the tool's group
+        ("depth", "f8"),  # [m] deepest penetration of the tool's group that some motion opens
         ("tool_energy", "f8"),  # [J] kinetic, of the tool's tree
         ("device_energy", "f8"),  # [J] kinetic
         ("yielded", "f8"),  # [m] how far a plastic wall of the tool's group is from its surface

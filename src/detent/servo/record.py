@@ -27,6 +27,7 @@ from detent.local.records import (
     Local,
 )
 from detent.servo.constants import TOUCH
+from detent.servo.contact.columns import columns
 from detent.servo.contact.groups import row_group
 from detent.servo.mechanism import constraint_wrench
 from detent.servo.mechanism_structs import MechanismServo
@@ -99,6 +100,15 @@ def record_tool(
 
 
 @kernel
+def moves_something(rows: Rows, r: int) -> bool:
+    """Whether any motion opens row r: none does where a joint holds two links in each other."""
+    for c in range(columns(rows, r)):
+        if rows.jac[r, c] != 0.0:
+            return True
+    return False
+
+
+@kernel
 def record_contacts(rows: Rows, tool_tree: int, touch: float, row: np.ndarray) -> None:
     """What the tool's contact group is doing."""
     root = group_root(rows.parent, tool_tree)
@@ -107,8 +117,9 @@ def record_contacts(rows: Rows, tool_tree: int, touch: float, row: np.ndarray) -
     for r in range(rows.count[0]):
         if rows.separation[r] <= touch and row_group(rows, r) == root:
             touching += 1
-            if rows.geom[r, 0] >= 0:  # that of a joint limit may be an angle
-                depth = max(depth, -rows.separation[r])
+            deeper = rows.geom[r, 0] >= 0 and -rows.separation[r] > depth  # no angle of a limit
+            if deeper and moves_something(rows, r):
+                depth = -rows.separation[r]
     row["state"][0] = rows.group_state[root]
     row["contacts"][0] = touching
     row["collisions"][0] = rows.struck[0]

@@ -337,8 +337,9 @@ def find_tool(model: mujoco.MjModel, tool: str | None) -> int:
     declared = declared_text(model, "detent.tool")
     if declared is not None:
         return _body(model, declared)
-    if model.ntree == 1:
-        return int(model.tree_bodyadr[0])
+    root = int(model.tree_bodyadr[0]) if model.ntree == 1 else 0
+    if min(model.body_mass[root], *model.body_inertia[root]) > 0.0:
+        return root
     found = worth_holding(model)
     if not found:
         raise SceneError("no body of the scene that can move has a mass and an inertia")

@@ -101,7 +101,7 @@ def gather_held(sc: Scene, rows: Rows, root: int, room: int) -> int:
 
 
 @kernel
-def describe_held(rows: Rows, m: int, n: int, step: float, back: float, work: FrictionWork) -> None:
+def describe_held(rows: Rows, m: int, step: float, back: float, work: FrictionWork) -> None:
     """Impulses of the hits, their cones, and the velocity that takes strain back."""
     for i in range(m):
         r = rows.hit_row[i]
@@ -118,9 +118,7 @@ def describe_held(rows: Rows, m: int, n: int, step: float, back: float, work: Fr
         work.drift[i, 0], work.drift[i, 1] = turned(
             work.turn, i, work.drift[i, 0], work.drift[i, 1]
         )
-        work.W[i, 0], work.W[i, 1], work.W[i, 2] = 1.0, 0.0, 0.0  # normal impulses are given
-        for k in range(n):
-            work.restitution.impact.N[i, k] = 0.0
+        work.W[i, 0], work.W[i, 1], work.W[i, 2] = 1.0, 0.0, 0.0
 
 
 @kernel
@@ -133,8 +131,11 @@ def hold_group(s: Servo, m: int, back: float) -> None:
     whiten_velocity_spans(mo.damped, rows.packed, rows.packs[0], work.u)
     unpack_spans(rows)
     turn_tangents(m, n, work.T, work.turn)
+    for i in range(m):  # normal impulses are given
+        for k in range(n):
+            work.restitution.impact.N[i, k] = 0.0
     contact_mobilities(m, n, work)
-    describe_held(rows, m, n, step, back, work)
+    describe_held(rows, m, step, back, work)
     negligible = SWEPT * SWEPT * dot(work.u, work.u, n)
     for _ in range(HELD_SWEEPS):
         if sweep_contacts(RESTITUTION, m, n, rows.hit_friction, negligible, work, work.p) <= (

@@ -78,6 +78,21 @@ def struck_deep(s: Servo) -> bool:
 
 
 @kernel
+def share_of_blow(s: Servo, fade: float) -> float:
+    """What the tool gets of its impulses: all, where the rest would carry it a millimetre deep."""
+    sc, rows, step = s.scene, s.rows, s.parameters["step"][0]
+    r = rows.group_row[group_root(rows.parent, sc.tool_tree)]
+    while rows.struck[0] > 0 and r != NO_ROW:
+        before = normal_velocity(rows, r, sc.qvel)
+        after = normal_velocity(rows, r, s.motion.velocity)
+        left = before + fade * (after - before)
+        if left < -FALLING * step and rows.separation[r] + step * left < -DEEP_HIT:
+            return 1.0
+        r = rows.next_row[r]
+    return fade
+
+
+@kernel
 def fade_in(s: Servo) -> None:
     r"""Stage: what acts on the tool and on all that it touches, in the first moments of a session.
 
@@ -86,9 +101,11 @@ def fade_in(s: Servo) -> None:
     Contacts and impulses, weight, springs, servos and the position channel alike, so that what
     balances still does; the force path does the same to the device's wrench (`servo.guard`). A
     collision goes on until its momentum is delivered, but for what weight brings in a few ticks,
-    and its wall is where it ended. Later, too, what strikes so fast that it is a millimetre deep
-    within a tick stays there, and the wall comes back (`servo.contact.plastic`): its spring would
-    throw the body out with energy that nobody put in (errata E9).
+    and its wall is where it ended. Before that is a millimetre deep the tool gets all of it: a
+    hand that pushes something light would press it through the wall. Later, too, what strikes so
+    fast that it is a millimetre deep within a tick stays there, and the wall comes back
+    (`servo.contact.plastic`): its spring would throw the body out with energy that nobody put in
+    (errata E9).
     """
     rows, per_tick = s.rows, s.parameters["fade"][0]
     fade = (s.clock.counts[TICKS] + 1) * per_tick
@@ -100,8 +117,9 @@ def fade_in(s: Servo) -> None:
         elif rows.yields[0] != 0 and rows.yielded[0] == 0.0 and not walls_away(s):
             rows.yields[0] = 0  # and contacts need no longer be recognised for that
         return
-    scale_group(s.scene, s.motion, rows, fade, 0)
+    share = share_of_blow(s, fade)
+    scale_group(s.scene, s.motion, rows, share, 0)
     fade_torques(s, fade)
-    if rows.struck[0] > 0:
+    if rows.struck[0] > 0 and share < 1.0:
         rows.spreading[0] = int(fastest_approach(s) > FALLING * s.parameters["step"][0])
         give_way(s.scene, rows, s.parameters, False)
