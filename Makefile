@@ -68,8 +68,9 @@ test-pages: $(STAMP)
 test-rest: $(STAMP)
 	nice -n 19 $(PARALLEL) -m "not browser and not alone and not long" $(ARGS) $(OR_NONE)
 
+# What is compiled for this alone is optimised little: how fast it is does not matter.
 bounds: export NUMBA_BOUNDSCHECK = 1
-bounds: export NUMBA_OPT = 1  # it is compiled for this alone: how fast it is does not matter
+bounds: export NUMBA_OPT = 1
 bounds: $(STAMP) ## a few ticks of every stage, with each index checked
 	@$(BIN)/python tests/warm.py
 	$(PYTEST) -n $(JOBS) $(BOUNDS)
