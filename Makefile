@@ -10,7 +10,9 @@ BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SCENES := .venv-scenes
 BOUNDS := tests/servo/test_every_stage.py
-# What is never imported need not be compiled; what is, Python compiles then.
+# What is never imported need not be compiled; what is, Python compiles then, and keeps it for the
+# hundreds of processes that tests start.
+unexport PYTHONDONTWRITEBYTECODE
 PIP    := --quiet --disable-pip-version-check --no-compile
 PYTEST := $(BIN)/python -m pytest
 # A file's tests share what they compute, so a worker takes whole files, in the order of conftest.py.
