@@ -109,7 +109,7 @@ def test_the_command_writes_a_device_file_and_says_what_holds(tmp_path: Path) ->
     )
     assert ran.exit_code == 0, ran.output
     assert "N·m/rad will hold" in ran.output
-    assert "MODEL of a wheel" in ran.stderr
+    assert "MODEL of wheel" in ran.stderr
     mine = load_device(path)
     for name in ("rotational_inertia", "turning_damping", "turning_friction", "delay"):
         fact = mine.sheet.facts()[name]
