@@ -36,7 +36,9 @@ def map_(
         str,
         typer.Option("--on", help="local, local:WORKERS, dask:ADDRESS or slurm:PARTITION."),
     ] = "local",
-    chunk: Annotated[int, typer.Option(help="Cells of a task.")] = 100,
+    chunk: Annotated[
+        int | None, typer.Option(help="Cells of a task; else what takes a second or more.")
+    ] = None,
 ) -> None:
     """Map where a device is stable: stiffness, damping, rate, delay, mass, own_damping, coulomb,
     resolution, hand.

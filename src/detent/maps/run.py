@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from detent.errors import ParameterError
-from detent.maps.cells import Setting, compute_chunk
+from detent.maps.cells import WALL, Setting, compute_chunk
 from detent.maps.executors import open_executor
 from detent.maps.grid import Grid
 
-CHUNK = 200  # cells of a task: about a second of work, so that handing them out costs nothing
+# Cells of a task: more than a second of work, so that handing them out costs nothing.
+CHUNK, WORLD_CHUNK = 400, 50  # of the wall, which cells share, and of a world
 POLL = 0.02  # [s]
 
 Rows = list[dict[str, Any]]
@@ -26,7 +27,7 @@ def run_map(
     grid: Grid,
     folder: Path,
     where: str = "local",
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Rows:
     """All rows of a map, in the order of its cells; also in *folder*, as ``map.parquet``.
@@ -34,6 +35,8 @@ def run_map(
     A chunk is written as soon as it is there. Rows do not depend on who computed them, nor on how
     they were cut.
     """
+    if chunk is None:
+        chunk = CHUNK if grid.base.world == WALL else WORLD_CHUNK
     if chunk < 1:
         raise ParameterError("chunk", chunk, "at least 1")
     parts = folder / "chunks"
