@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from detent.errors import DetentError, MissingExtraError, ParameterError
-from detent.maps import Grid, Setting, parse_axis, run_map
+from detent.maps import Grid, Setting, executors, parse_axis, run_map
 from detent.maps import run as running
 from detent.maps.cells import compute
 from detent.maps.executors import open_executor
@@ -93,15 +93,46 @@ def test_the_file_says_what_it_is(inline: Inline, tmp_path: Path) -> None:
     assert draw_map(GRID, rows, tmp_path / "map.png").stat().st_size > 10_000
 
 
-def test_a_cell_that_fails_is_a_row_with_the_reason() -> None:
-    row = compute(Setting(device="touch"))
-    assert "inertial" in row["error"]
-    assert "no-such-world" in compute(Setting(world="no-such-world"))["error"]
+def test_a_cell_that_fails_is_a_row_with_the_reason(tmp_path: Path) -> None:
+    scene = tmp_path / "scene.xml"
+    scene.write_text("<mujoco/>")
+    assert "can move" in compute(Setting(world=str(scene)))["error"]
     assert compute(Setting(world="corner", coupling="virtual", seconds=0.05))["error"] == ""
 
 
 @pytest.mark.parametrize(
-    "text", ["stiffness", "speed=1:2:3", "rate=2:1:3", "rate=1:2:1", "rate=1:2:3:cubic"]
+    ("wrong", "words"),
+    [
+        ({"device": "touch"}, "inertial on the wall"),
+        ({"device": "no-such-device"}, "no-such-device"),
+        ({"coupling": "virtual"}, "direct on the wall"),
+        ({"hand": 100.0}, "on the wall"),
+        ({"world": "no-such-world"}, "no-such-world"),
+    ],
+)
+def test_what_no_cell_can_have_is_refused_before_any_is_computed(
+    wrong: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(DetentError, match=words):
+        Setting(**wrong)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(executors, "PATIENCE", 0.2)
+    for where in ("dask:tcp://127.0.0.1:9", "dask:foo"):
+        with pytest.raises(ParameterError, match=where), open_executor(where, tmp_path):
+            pass
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("stiffness", "speed=1:2:3", "rate=2:1:3", "rate=1:2:1", "rate=1:2:3:cubic"),
+        *("rate=0:2:3:log", "rate=1:inf:3", "rate=1:2:2.5", "delay=0:1:3"),
+    ],
 )
 def test_axes_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(DetentError):

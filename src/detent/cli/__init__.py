@@ -53,7 +53,7 @@ app = App(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console()
+out = Console(emoji=False)
 CLOSE = 0.6  # how alike two names are, 0 to 1, before one is taken for the other
 CheckedDevice = Annotated[
     str | None,

@@ -14,7 +14,7 @@ from rich.table import Table
 from detent.cli.common import Json, compile_first, flag, working
 from detent.errors import ParameterError
 
-out = Console()
+out = Console(emoji=False)
 
 Names = Annotated[
     list[str] | None, typer.Argument(help="Experiments; all of them if none is named.")

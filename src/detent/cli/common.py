@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-err = Console(stderr=True)
+err = Console(stderr=True, emoji=False)
 
 #: options of one kind stand together in `--help`
 SCENE, CONTACT, TIE, ENGINE, RUN = (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from detent.devices.sheet import Sheet
     from detent.devices.tuning import Tuned
 
-out = Console()
+out = Console(emoji=False)
 app = App(
     help="Devices: what is known of each, and what its driver needs.", invoke_without_command=True
 )
@@ -177,7 +177,7 @@ def tune(
     facts = {} if torque is None else {"torque": known(torque, "--torque")}
     plain = name.removeprefix("real:")
     if plain == name:
-        Console(stderr=True).print(
+        Console(stderr=True, emoji=False).print(
             f"this is the MODEL of {escape(plain)}, and nothing was measured: "
             f"detent devices tune real:{escape(plain)} asks the device that is plugged in",
             highlight=False,
@@ -187,7 +187,7 @@ def tune(
         from detent.devices.drivers import real
 
         driver = real(plain, facts, **({} if port is None else {"port": port}))
-        tell = Console(stderr=True).print
+        tell = Console(stderr=True, emoji=False).print
         tuned = tune_plugged(driver, seconds, lambda said: tell(said, highlight=False))
     path = out_file or Path(f"{plain}.json")
     save_device(path, plain, {**facts, **tuned.facts})

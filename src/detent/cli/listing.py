@@ -15,7 +15,7 @@ from rich.table import Table
 
 from detent.cli.common import Json, working
 
-out = Console()
+out = Console(emoji=False)
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SOURCES = (".py", ".xml", ".json")
 

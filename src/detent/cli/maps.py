@@ -10,7 +10,7 @@ from rich.console import Console
 
 from detent.cli.common import compile_first, working
 
-out = Console()
+out = Console(emoji=False)
 Axes = Annotated[
     list[str], typer.Argument(help="Two of NAME=FROM:TO:COUNT[:log], such as rate=500:8000:5:log.")
 ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from detent.app.rehearsal import Run
     from detent.record.trace import Trace
 
-out = Console()
+out = Console(emoji=False)
 
 TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="A file that --record wrote.")]
 Other = Annotated[

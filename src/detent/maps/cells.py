@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from detent import Passivity, __version__
 from detent.checks import one_of, positive
 from detent.coupling import IMPEDANCE, Coupling
 from detent.devices import Inertial, preset
+from detent.devices.presets import SHEETS
+from detent.errors import ParameterError
 from detent.experiments.sampled_wall import WallCase, given, growth, roughness
 from detent.experiments.sampled_wall import swing as wall_swing
 from detent.hands import Constant, Hand, Impedance
@@ -65,8 +68,20 @@ class Setting:
     def __post_init__(self) -> None:
         one_of("coupling", self.coupling, IMPEDANCE)
         one_of("passivity", self.passivity, LAWS)
+        one_of("device", self.device, ("inertial", *SHEETS))
+        if self.world == WALL:
+            self._check_wall()
+        elif not Path(self.world).is_file():
+            one_of("world", self.world, (WALL, *World.library()))
         for name in ("seconds", "stiffness", "rate", "mass"):
             positive(name, getattr(self, name))
+
+    def _check_wall(self) -> None:
+        """What theory can say nothing about, a world must show: `--world corner`."""
+        for name, only in (("device", "inertial"), ("coupling", "direct"), ("hand", 0.0)):
+            if getattr(self, name) != only:
+                allowed = f"{only} on the wall; a world (--world) takes others"
+                raise ParameterError(name, getattr(self, name), allowed)
 
     def at(self, **numbers: float) -> Setting:
         """The same with other numbers."""
@@ -93,8 +108,6 @@ def compute(setting: Setting) -> dict[str, Any]:
 
 def wall_cell(setting: Setting) -> dict[str, Any]:
     """The device against a wall: how a small motion grows, and what a hit at 0.05 m/s becomes."""
-    if setting.device != "inertial" or setting.coupling != "direct" or setting.hand > 0.0:
-        raise ValueError("the wall has an inertial device, coupled directly, and no hand's spring")
     case = WallCase(
         setting.stiffness, setting.damping, 1.0 / setting.rate, round(setting.delay), setting.mass,
         setting.own_damping, setting.coulomb, setting.resolution, push=setting.push,

@@ -5,6 +5,7 @@ All of them take `submit(function, argument)` and give something with `done()` a
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -15,6 +16,7 @@ from typing import Any
 
 from detent.errors import MissingExtraError, ParameterError
 
+PATIENCE = 10.0  # [s] for a scheduler to answer
 FORMS = "local, local:WORKERS, dask:ADDRESS or slurm:PARTITION"
 
 
@@ -47,12 +49,25 @@ def _here(where: str, count: str) -> Iterator[ProcessPoolExecutor]:
         executor.shutdown(cancel_futures=True)
 
 
+async def _reach(address: str) -> None:
+    """Fail unless somebody answers there: a client of Dask would go on trying, and complain."""
+    from distributed.core import connect
+
+    line = await connect(address, timeout=PATIENCE)
+    await line.close()
+
+
 @contextmanager
 def _dask(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
         raise MissingExtraError("a map on a Dask cluster", "distributed") from error
+    try:
+        asyncio.run(_reach(address))
+    except (OSError, ValueError) as error:
+        allowed = f"the address of a Dask scheduler, as dask:tcp://HOST:8786 ({error})"
+        raise ParameterError("--on", f"dask:{address}", allowed) from error
     with Client(address, set_as_default=False) as client:
         # the same cell gives the same row: one that another map computed may serve
         yield client.get_executor(pure=False, retries=2)

@@ -35,19 +35,25 @@ class Axis:
 def parse_axis(text: str) -> Axis:
     """``"stiffness=200:5000:50"``, or ``"rate=500:8000:5:log"``."""
     name, equals, rest = text.partition("=")
-    parts = rest.split(":")
-    one_of("parameter of a map", name.strip(), PARAMETERS)
+    name, parts = name.strip(), rest.split(":")
+    one_of("parameter of a map", name, PARAMETERS)
     try:
         low, high, count = float(parts[0]), float(parts[1]), int(parts[2])
-        spaced = parts[3] if len(parts) > 3 else "even"
-        if spaced not in ("even", "log") or count < 2 or not equals or not high > low:
-            raise ValueError
-        values = (np.geomspace if spaced == "log" else np.linspace)(low, high, count)
     except (ValueError, IndexError):
         raise ParameterError("axis", text, _FORM) from None
-    if name.strip() == "delay":
-        values = np.round(values)
-    return Axis(name.strip(), tuple(float(value) for value in values))
+    if not equals or parts[3:] not in ([], ["log"]):
+        raise ParameterError("axis", text, _FORM)
+    logarithmic = bool(parts[3:])
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise ParameterError("axis", text, "from a number to a larger one")
+    if logarithmic and low <= 0.0:
+        raise ParameterError("axis", text, "from above 0, to be spaced by ratios")
+    if count < 2:
+        raise ParameterError("axis", text, "of two values or more")
+    values = (np.geomspace if logarithmic else np.linspace)(low, high, count)
+    if name == "delay" and np.any(values != np.round(values)):
+        raise ParameterError("axis", text, "whole ticks, as delay=0:4:5")
+    return Axis(name, tuple(float(value) for value in values))
 
 
 @dataclass(frozen=True)
