@@ -77,5 +77,5 @@ def test_one_line_is_enough() -> None:
     said = options.CouplingName.__metadata__[0].help
     assert [name for name in IMPEDANCE if name not in said] == []
     for name, kind in IMPEDANCE.items():
-        tie = cells.coupling(cells.Setting(coupling=name, stiffness=321.0))
+        tie = cells.coupling(cells.Setting("corner", coupling=name, stiffness=321.0))
         assert type(tie) is kind and getattr(tie, "stiffness", 321.0) == 321.0
