@@ -66,3 +66,4 @@ HOLDS = 0.98  # of its rate: a servo with fewer ticks does not hold it
 RATE_SECONDS = 1.0  # [s] over which that is judged
 VIEW_HZ = 120.0  # [Hz] at which the servo shows itself: twice what a page draws
 KEEP_SECONDS = 10.0  # [s] of rows that a live session keeps for its readers
+FALLING = 40.0  # [m/s²] four times g: an approach that weight makes within four steps is rest

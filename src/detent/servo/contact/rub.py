@@ -24,12 +24,12 @@ from detent.kernels.jit import kernel
 from detent.kernels.spans import project_spans, whiten_open_spans
 from detent.kernels.vectors import clear_vector, dot
 from detent.local.records import ACTIVE
+from detent.servo.constants import FALLING
 from detent.servo.contact.brake import brake
 from detent.servo.contact.columns import clear_row, columns, same_columns
 from detent.servo.contact.groups import row_group
 from detent.servo.contact.rows import add_relative_row
 from detent.servo.contact.torques import add_forces
-from detent.servo.hand.constants import FALLING
 from detent.servo.parameters import PULLED
 from detent.servo.structs import Motion, Rows, Scene, Servo
 

@@ -10,6 +10,5 @@ SLACK_LEFT = 0.25  # [-] of the ease: slack goes in four times the time in which
 # [-] Loops leave a link what they please. Where constraints come and go slowly, that is judged by
 # the mobility with its loops cut; else, as in the documents, by what is left, down to this part.
 LOCKED = 1e-4
-FALLING = 40.0  # [m/s²] four times g: an approach that weight makes within four steps is rest
 DEEP_HIT = 1e-3  # [m] what strikes so fast that it is deeper within a tick stays for a moment
 FAR_TURNED = 0.5 * np.pi  # [rad] between device and link

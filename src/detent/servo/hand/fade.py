@@ -5,10 +5,11 @@ from __future__ import annotations
 from detent.kernels.constants import CUT_SHORT, MEMORY_STRUCK, MEMORY_ZERO
 from detent.kernels.contact import group_root
 from detent.kernels.jit import kernel
+from detent.servo.constants import FALLING
 from detent.servo.contact.identity import NO_ROW, keeps_memory
 from detent.servo.contact.impulses import normal_velocity
 from detent.servo.contact.plastic import give_way
-from detent.servo.hand.constants import DEEP_HIT, FALLING
+from detent.servo.hand.constants import DEEP_HIT
 from detent.servo.hand.limit import scale_group
 from detent.servo.hand.point import add_hand_torque
 from detent.servo.parameters import PULLED, SCALE
