@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from detent.experiments.protocol import (
     Experiment,
     Metrics,
     Positive,
+    Range,
     Result,
     at_most,
     holds,
@@ -142,7 +143,7 @@ def draw_z_width(curves: dict[str, np.ndarray], path: Path) -> Any:
 # --- passivity
 
 
-def beyond_boundary(times: Positive = 4.0, delay: int = 1) -> Result:
+def beyond_boundary(times: Positive = 4.0, delay: Annotated[int, Range(0, 6)] = 1) -> Result:
     """A wall that is too stiff by *times*, hit at 0.05 m/s by a hand of 2 N, at 1 kHz."""
     case = WallCase(1.0, delay=delay)
     case = replace(case, stiffness=times * case.boundary)

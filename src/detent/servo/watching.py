@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from detent.checks import not_negative, one_of, positive
+from detent.checks import not_negative, one_of, positive, vector
 
 #: laws by their names, in the order of `servo.parameters`
 LAWS = ("off", "observe", "damper", "reference", "tank")
@@ -37,7 +37,8 @@ class Passivity:
             positive("passivity bound", self.bound)
         positive("passivity memory", self.memory)
         for name in ("damping", "friction"):
-            for value in getattr(self, name) or ():
+            given = getattr(self, name)
+            for value in () if given is None else vector(f"passivity {name}", given, (2,)):
                 not_negative(f"passivity {name}", value)
 
 
