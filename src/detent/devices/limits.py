@@ -21,6 +21,11 @@ _FREQUENCIES = 4096  # at which the condition of passivity is looked at
 _HALVINGS = 60  # of an interval that has a stiffness in it
 
 
+def digits(value: float) -> str:
+    """Four digits that count, without a power of ten: 13,070."""
+    return f"{float(f'{value:.4g}'):,.10g}"
+
+
 @dataclass(frozen=True)
 class StiffnessLimits:
     """The largest stiffness of a wall [N/m, N·m/rad] on a device, by what it must not do."""
@@ -31,20 +36,25 @@ class StiffnessLimits:
     undamped: float  # the passive one of a wall without damping, which hurts passivity
     own: float  # [N·s/m, N·m·s/rad] damping of the device that counts in them
 
-    def __str__(self) -> str:
-        quiet = "" if math.isinf(self.quiet) else f", quiet on its encoders to {self.quiet:.4g}"
-        return f"stable to {self.stable:.4g}, {self._passive}{quiet}"
+    def said(self, unit: str = "N/m") -> str:
+        """In words, with the unit of the stiffness."""
+        words = [f"stable up to {digits(self.stable)} {unit}", self._passive(unit)]
+        if self.quiet == 0.0:
+            words.append("on its encoders quiet at no stiffness, since no friction of it is known")
+        elif math.isfinite(self.quiet):
+            words.append(f"quiet on its encoders up to {digits(self.quiet)} {unit}")
+        return ", ".join(words)
 
-    @property
-    def _passive(self) -> str:
+    def _passive(self, unit: str) -> str:
         """Up to where no hand gets energy, and why it may be nowhere."""
         if self.passive > 0.0:
-            return f"passive to {self.passive:.4g}"
+            return f"passive for every hand up to {digits(self.passive)} {unit}"
+        nowhere = "passive for every hand at no stiffness"
         if self.own == 0.0:
-            return "passive for every hand nowhere, since nothing is known that the device damps"
+            return f"{nowhere}, since no damping of it is known"
         return (
-            f"with more damping than the device's own {self.own:.3g} passive for every hand "
-            f"nowhere, without it to {self.undamped:.4g}"
+            f"{nowhere}, since the damping is more than its own {self.own:.3g} (undamped up to "
+            f"{digits(self.undamped)} {unit})"
         )
 
 

@@ -158,6 +158,7 @@ class Preset:
             friction=self._both("friction"),
             damping=self._both("damping"),
             resolution=sheet.get("resolution") or 0.0,
+            reach=self.stop(),
         )
         adapter = mass.adapter(placed)
         struct: Any = adapter.struct
@@ -179,7 +180,12 @@ class Preset:
             structure=(self.sheet.need("stiffness"), math.inf),
             resolution=resolution,
             subspace=self.sheet.senses,
+            reach=self.stop(),
         )
+
+    def stop(self) -> float:
+        """[m] from its centre to its end stop: an encoder step before it counts as out of reach."""
+        return max((self.sheet.get("reach") or 0.0) - (self.sheet.get("resolution") or 0.0), 0.0)
 
     def said(self) -> list[str]:
         """What is assumed of it, and what it cannot do."""
