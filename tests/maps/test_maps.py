@@ -11,15 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from detent.devices.limits import stable_stiffness
+from detent.devices.presets import SHEETS
 from detent.errors import DetentError, MissingExtraError, ParameterError
 from detent.maps import Grid, Setting, executors, parse_axis, run_map
 from detent.maps import run as running
-from detent.maps.cells import compute
+from detent.maps.cells import compute, modelled
 from detent.maps.executors import open_executor
-from detent.maps.figure import draw_map
+from detent.maps.figure import draw_map, draw_theory
+from detent.maps.run import claim_folder
+from detent.record.plots import figure
 from waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -91,6 +96,45 @@ def test_the_file_says_what_it_is(inline: Inline, tmp_path: Path) -> None:
     assert table.num_rows == 12
     assert b'"rate": [1000.0' in table.schema.metadata[b"detent"]
     assert draw_map(GRID, rows, tmp_path / "map.png").stat().st_size > 10_000
+
+
+def test_rows_of_a_preset_have_its_own_numbers_unless_the_map_goes_over_them() -> None:
+    """A Falcon: its sheet's mass and delay, the damping of the axis; at 40 mm its arm ends."""
+    base = Setting("corner", "falcon", seconds=0.5)
+    grid = Grid(base, parse_axis("own_damping=1:3:2"), parse_axis("rate=1000:4000:2:log"))
+    cells = grid.settings()
+    sheet = SHEETS["falcon"]
+    assert {one.mass for one in cells} == {sheet.need("mass")}
+    assert [one.delay for one in cells[:2]] == [sheet.need("delay") * r for r in (1000, 4000)]
+    assert [one.own_damping for one in cells] == [1.0, 1.0, 3.0, 3.0]
+    assert modelled(cells[0]).sheet.need("damping") == 1.0
+    row = compute(base.at(push=5.0))
+    assert row["error"] == "" and row["at_end"] > 0
+
+
+def test_another_map_is_not_written_over(inline: Inline, tmp_path: Path) -> None:
+    claim_folder(GRID, tmp_path)
+    run_map(GRID, tmp_path)
+    claim_folder(GRID, tmp_path)
+    other = Grid(GRID.base.at(damping=0.1), GRID.first, GRID.second)
+    with pytest.raises(ParameterError, match="a map over stiffness and rate is there"):
+        claim_folder(other, tmp_path)
+    claim_folder(other, tmp_path, replace=True)
+    (tmp_path / "file").touch()
+    with pytest.raises(ParameterError, match="a folder"):
+        claim_folder(GRID, tmp_path / "file")
+
+
+def test_the_line_of_theory_does_not_depend_on_the_cells() -> None:
+    """Two cells by two: the boundary is where the eigenvalues have it, between them."""
+    base = Setting()
+    grid = Grid(base, parse_axis("stiffness=100:9100:2"), parse_axis("rate=500:4000:2:log"))
+    axes = figure(1, 1, (4, 3), "")[1]
+    draw_theory(axes[0, 0], grid)
+    found = np.vstack([path for path in axes[0, 0].collections[0].get_paths()[0].to_polygons()])
+    for rate, stiffness in found[:: len(found) // 10]:
+        exact = stable_stiffness(0.1, 0.5, 1.0 / rate, 0)
+        assert stiffness == pytest.approx(exact, rel=0.02)
 
 
 def test_a_cell_that_fails_is_a_row_with_the_reason(tmp_path: Path) -> None:

@@ -245,7 +245,8 @@ def test_it_is_on_for_devices_of_a_sheet_and_off_for_ideal_ones() -> None:
 def test_a_session_above_the_passive_limit_says_so() -> None:
     trace = beyond(1e-3, 1).run(0.1, 0.0, 0.05, Passivity())
     notes = " ".join(trace.meta["notes"])
-    assert "stable to 333.8, passive to 333.3" in notes
+    assert "stable up to 333.8 N/m, passive for every hand up to 333.3 N/m" in notes
+    assert "not stable by itself" in notes
     assert "the controller of passivity acted" in notes
     calm = WallCase(300.0, delay=1).run(0.1, 0.0, 0.05, Passivity())
     assert "passive" not in " ".join(calm.meta["notes"])

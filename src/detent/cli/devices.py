@@ -223,10 +223,8 @@ def print_tuned(tuned: Tuned) -> None:
         found.mass.value, damping, friction, found.resolution or 0.0, found.period, delay,
         tuned.damping,
     )  # fmt: skip
-    out.print(
-        f"with {tuned.damping:.4g} {units[1]} of damping, and its own friction at least: {limits}",
-        highlight=False,
-    )
+    least = f"with {tuned.damping:.4g} {units[1]} of damping, and its own friction at least"
+    out.print(f"{least}: {limits.said(unit)}", highlight=False)
 
 
 def chosen_device(name: str | None) -> Device:

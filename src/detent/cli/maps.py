@@ -36,19 +36,25 @@ def map_(
         str,
         typer.Option("--on", help="local, local:WORKERS, dask:ADDRESS or slurm:PARTITION."),
     ] = "local",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="In place of another map in the folder.")
+    ] = False,
     chunk: Annotated[
         int | None, typer.Option(help="Cells of a task; else what takes a second or more.")
     ] = None,
 ) -> None:
-    """Map where a device is stable: stiffness, damping, rate, delay, mass, own_damping, coulomb,
-    resolution, hand.
+    """Map where a device is stable, over two of: stiffness, damping, rate, delay, mass,
+    own_damping, coulomb, resolution, hand.
 
-    What is in the folder already is not computed again.
+    The folder gets map.parquet, a row for each cell (docs/passivity.md says what its columns
+    are), and map.png, with theory drawn in where the world is the wall. What is in the folder
+    already is not computed again.
     """
     from detent.checks import one_of
     from detent.errors import ParameterError
     from detent.maps import PARAMETERS, Grid, Setting, parse_axis, run_map
     from detent.maps.figure import draw_map
+    from detent.maps.run import claim_folder
 
     if len(axes) != 2:
         raise ParameterError("axes", axes, "two")
@@ -61,6 +67,10 @@ def map_(
             raise ParameterError("--set", text, "of the form NAME=VALUE") from None
     base = Setting(world, device, coupling, passivity).at(**numbers)
     grid = Grid(base, parse_axis(axes[0]), parse_axis(axes[1]))
+    for axis in (grid.first, grid.second):
+        if axis.name in numbers:
+            raise ParameterError("--set", axis.name, "a parameter that the map does not go over")
+    claim_folder(grid, folder, replace)
     compile_first()
     with working("mapping") as progress:
         rows = run_map(grid, folder, where, chunk, progress)
@@ -69,5 +79,12 @@ def map_(
     out.print(f"{len(rows)} cells, {len(failed)} failed: {folder / 'map.parquet'}, {figure}")
     for said in list(dict.fromkeys(row["error"] for row in failed))[:3]:
         out.print(f"  {said}", highlight=False)
+    ended = sum(row["at_end"] > 0 for row in rows)
+    if ended:
+        out.print(
+            f"  in {ended} cells the device was at its end stop (column at_end): what they show is "
+            "not the world's; choose a world within its reach",
+            highlight=False,
+        )
     if len(failed) == len(rows):
         raise typer.Exit(1)

@@ -7,58 +7,124 @@ from typing import Any
 
 import numpy as np
 
-from detent.devices.limits import stiffness_limits
+from detent.devices.limits import passive_stiffness, sampled_device, spectral_radius
 from detent.maps.cells import WALL, Setting
-from detent.maps.grid import Grid
+from detent.maps.grid import Axis, Grid
 from detent.record.plots import BLACK, GREEN, figure, save
 
-LEAST, MOST = 1e-6, 1e-1  # [m] of the colours
+FINE = 80  # values of an axis at which theory is looked at, however few cells there are
+#: column, what a figure calls it, and the ends of its colours
+SHOWN = {
+    "swing": ("swing in the second half [m]", 1e-6, 1e-1),
+    "given": ("energy that came out [J]", 1e-6, 1.0),
+}
+GROWTH = "growth of a small motion [1/s]"
 
 
 def draw_map(grid: Grid, rows: list[dict[str, Any]], path: Path) -> Path:
-    """How far the device swings in each cell; cells that failed are left white."""
-    from matplotlib.colors import LogNorm
-
-    shape = len(grid.first.values), len(grid.second.values)
-    swing = np.array([row["swing"] for row in rows]).reshape(shape)
-    base = grid.base
+    """Whether a small motion grows, and what became of the session; failed cells are white."""
+    base, wall = grid.base, grid.base.world == WALL
     title = f"{base.world}, {base.device}, {base.coupling} coupling, passivity {base.passivity}"
-    fig, axes = figure(1, 1, (7.5, 5.5), title)
-    ax = axes[0, 0]
-    drawn = ax.pcolormesh(
-        grid.second.values, grid.first.values, np.clip(swing, LEAST, MOST),
-        norm=LogNorm(LEAST, MOST), cmap="cividis", shading="nearest",
-    )  # fmt: skip
-    fig.colorbar(drawn, label="swing in the second half [m]")
-    if base.world == WALL and base.device == "inertial":
-        draw_theory(ax, grid)
-    ax.set(xlabel=grid.second.label, ylabel=grid.first.label)
-    ax.set_xscale("log" if grid.second.logarithmic else "linear")
-    ax.set_yscale("log" if grid.first.logarithmic else "linear")
+    fig, axes = figure(1, 2, (12.5, 5.2), title)
+    values = {name: cell_values(grid, rows, name) for name in ("growth", "swing", "given")}
+    if wall:
+        draw_growth(fig, axes[0, 0], grid, values["growth"])
+    for ax, name in zip(axes[0, 1 if wall else 0 :], SHOWN, strict=False):
+        draw_size(fig, ax, grid, values[name], name)
+    for ax in axes[0]:
+        ax.set(xlabel=grid.second.label, ylabel=grid.first.label)
+        scale(ax, ax.xaxis, grid.second)
+        scale(ax, ax.yaxis, grid.first)
+        limits = ax.get_xlim(), ax.get_ylim()
+        if wall:
+            draw_theory(ax, grid)
+        ax.set(xlim=limits[0], ylim=limits[1])
+    if wall and axes[0, 0].get_legend_handles_labels()[0]:
+        axes[0, 0].legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
     save(fig, path)
     return path
 
 
-def margins(setting: Setting) -> tuple[float, float]:
-    """The stiffness that is stable, and that which is passive, over the one of a cell."""
-    found = stiffness_limits(
-        setting.mass, setting.own_damping, setting.coulomb, setting.resolution,
-        1.0 / setting.rate, round(setting.delay), setting.damping,
+def scale(ax: Any, side: Any, axis: Axis) -> None:
+    """Ratios where its values are spaced by them, with numbers that one can read."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+
+    if axis.logarithmic:
+        (ax.set_xscale if side is ax.xaxis else ax.set_yscale)("log")
+        side.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        side.set_minor_locator(NullLocator())
+        side.set_major_formatter("{x:g}")
+    elif axis.name == "delay":
+        side.set_major_locator(MaxNLocator(integer=True))
+
+
+def cell_values(grid: Grid, rows: list[dict[str, Any]], name: str) -> np.ndarray:
+    """(first, second) a column, as the cells lie."""
+    shape = len(grid.first.values), len(grid.second.values)
+    return np.array([row[name] for row in rows], float).reshape(shape)
+
+
+def draw_growth(fig: Any, ax: Any, grid: Grid, growth: np.ndarray) -> None:
+    """Blue dies out, red grows; white is the boundary."""
+    from matplotlib.colors import SymLogNorm
+
+    most = max(float(np.nanmax(np.abs(growth), initial=1.0)), 1.0)
+    drawn = ax.pcolormesh(
+        grid.second.values, grid.first.values, growth, shading="nearest", cmap="RdBu_r",
+        norm=SymLogNorm(1.0, vmin=-most, vmax=most),
     )  # fmt: skip
-    return found.stable / setting.stiffness, found.passive / setting.stiffness
+    fig.colorbar(drawn, label=GROWTH)
+    ax.set_title("red: it grows, not stable; blue: it dies out", fontsize=9)
+
+
+def draw_size(fig: Any, ax: Any, grid: Grid, values: np.ndarray, name: str) -> None:
+    """A column of sizes, on a scale of ratios."""
+    from matplotlib.colors import LogNorm
+
+    label, least, most = SHOWN[name]
+    least = min(max(least, float(np.nanmin(values, initial=most))), 0.1 * most)
+    most = max(min(most, float(np.nanmax(values, initial=least))), 10.0 * least)
+    drawn = ax.pcolormesh(
+        grid.second.values, grid.first.values, np.clip(values, least, most),
+        norm=LogNorm(least, most), cmap="cividis", shading="nearest",
+    )  # fmt: skip
+    fig.colorbar(drawn, label=label)
+
+
+def finer(axis: Axis) -> np.ndarray:
+    """The range of an axis, in steps that do not depend on its cells."""
+    low, high = axis.values[0], axis.values[-1]
+    if axis.name == "delay":
+        return np.linspace(low - 0.5, high + 0.5, FINE)  # `margins` takes the nearest
+    return (np.geomspace if axis.logarithmic else np.linspace)(low, high, FINE)
+
+
+def margins(setting: Setting) -> tuple[float, float]:
+    """How far eigenvalues are within the circle, and how much stiffer a passive wall could be."""
+    one = setting.filled()
+    step, delay, own = 1.0 / one.rate, round(one.delay), one.own_damping
+    sampled = sampled_device(one.mass, own, step, delay, one.stiffness, one.damping)
+    passive = passive_stiffness(own, step, delay, one.damping)
+    return 1.0 - spectral_radius(sampled), passive - one.stiffness
 
 
 def draw_theory(ax: Any, grid: Grid) -> None:
     """Lines where the eigenvalues leave the circle, and where Colgate's condition ends."""
-    shape = len(grid.first.values), len(grid.second.values)
-    both = np.array([margins(one) for one in grid.settings()]).reshape(*shape, 2)
-    lines = (("stable (eigenvalues)", BLACK, "-"), ("passive (Colgate)", GREEN, "--"))
+    first, second = finer(grid.first), finer(grid.second)
+    names = grid.first.name, grid.second.name
+    both = np.array(
+        [
+            [margins(grid.base.at(**dict(zip(names, (a, b), strict=True)))) for b in second]
+            for a in first
+        ]
+    )
+    lines = (
+        ("stable to here (eigenvalues)", BLACK, "-"),
+        ("passive to here (Colgate)", GREEN, "--"),
+    )
     for k, (label, colour, style) in enumerate(lines):
-        if both[..., k].min() < 1.0 < both[..., k].max():
+        if both[..., k].min() < 0.0 < both[..., k].max():
             ax.contour(
-                grid.second.values, grid.first.values, both[..., k], levels=[1.0],
-                colors=[colour], linestyles=[style],
-            )  # fmt: skip
+                second, first, both[..., k], levels=[0.0], colors=[colour], linestyles=[style]
+            )
             ax.plot([], [], color=colour, ls=style, label=label)
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(fontsize=8)

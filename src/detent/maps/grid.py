@@ -71,7 +71,7 @@ class Grid:
     def settings(self) -> list[Setting]:
         """Of all cells."""
         return [
-            self.base.at(**{self.first.name: a, self.second.name: b})
+            self.base.at(**{self.first.name: a, self.second.name: b}).filled()
             for a in self.first.values
             for b in self.second.values
         ]

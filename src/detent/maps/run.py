@@ -40,11 +40,11 @@ def run_map(
     if chunk < 1:
         raise ParameterError("chunk", chunk, "at least 1")
     parts = folder / "chunks"
-    parts.mkdir(parents=True, exist_ok=True)
     settings = grid.settings()
     known = read_chunks(parts)
     missing = list({one.key: one for one in settings if one.key not in known}.values())
     tasks = [missing[i : i + chunk] for i in range(0, len(missing), chunk)]
+    parts.mkdir(parents=True, exist_ok=True)
     if tasks:
         with open_executor(where, folder) as executor:
             for rows in completed(executor, tasks):
@@ -54,6 +54,36 @@ def run_map(
     ordered = [known[one.key] for one in settings]
     write_rows(ordered, folder / "map.parquet", describe(grid))
     return ordered
+
+
+def claim_folder(grid: Grid, folder: Path, replace: bool = False) -> None:
+    """Make a folder for a map; refused where another map is, unless that may be replaced.
+
+    The cells of the other one stay in its chunks, and a map that has them again takes them.
+    """
+    try:
+        (folder / "chunks").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError("--out", str(folder), f"a folder: {error.strerror}") from None
+    there = folder / "map.parquet"
+    if replace or not there.is_file():
+        return
+    head = read_head(there)
+    if json.dumps(head) != json.dumps(describe(grid)):
+        axes = " and ".join(head.get("axes", {}))
+        allowed = f"the folder of this map, or an empty one: a map over {axes or 'something else'} "
+        raise ParameterError("--out", str(folder), allowed + "is there (--replace)")
+
+
+def read_head(path: Path) -> dict[str, Any]:
+    """The configuration at the head of a map; empty if it is none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return dict(json.loads((pq.read_schema(path).metadata or {})[b"detent"]))
+    except (OSError, ValueError, KeyError, pa.ArrowException):
+        return {}
 
 
 def completed(
@@ -73,7 +103,10 @@ def completed(
 def describe(grid: Grid) -> dict[str, Any]:
     """The configuration, for the head of the file."""
     axes = [grid.first, grid.second]
-    return {"base": asdict(grid.base), "axes": {axis.name: list(axis.values) for axis in axes}}
+    return {
+        "base": asdict(grid.base.filled()),
+        "axes": {axis.name: list(axis.values) for axis in axes},
+    }
 
 
 def chunk_file(folder: Path, rows: Rows) -> Path:

@@ -29,7 +29,7 @@ NOISE = 3.0  # of its rms: readings are off by no more, as a rule
 
 def chosen_passivity(asked: Passivity | None, device: DeviceModel) -> Passivity:
     """What was asked for; else on for a device of a data sheet, off for an ideal one."""
-    instance("passivity", asked, Passivity | None, "a Passivity")
+    instance("passivity", asked, Passivity | None, 'a Passivity, as detent.Passivity("damper")')
     return asked or (Passivity() if sheet_of(device) is not None else OFF)
 
 
@@ -48,7 +48,7 @@ def fill_passivity(p: np.ndarray, asked: Passivity, observed: Observed) -> None:
 
 def check_change(now: Passivity, new: Passivity) -> None:
     """Laws may change where somebody watches; who watches may not come or go."""
-    instance("passivity", new, Passivity, "a Passivity")
+    instance("passivity", new, Passivity, 'a Passivity, as detent.Passivity("damper")')
     if (now.law == "off") != (new.law == "off"):
         raise ParameterError("passivity", new.law, f"{now.law}, as at the start")
     if (now.damping, now.friction) != (new.damping, new.friction):
