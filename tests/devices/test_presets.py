@@ -15,7 +15,7 @@ from detent.devices.mapped import Mapped
 from detent.devices.protocol import Device
 from detent.devices.sheet import ASSUMABLE, Sheet
 from detent.errors import DeviceDataError, ParameterError, UnknownNameError
-from detent.hands import Constant, Guided
+from detent.hands import Constant, Guided, Impedance
 from detent.setup.sheets import sheet_of
 
 CAPS = ("force", "force_continuous", "torque", "torque_continuous", "grip")
@@ -155,6 +155,15 @@ def test_a_hand_that_goes_on_meets_the_end_stop(device: Device, scale: float, be
     assert (far[-100:] > 0.999 * far.max()).all()
     notes = " ".join(run.meta["notes"])
     assert "at its end stop" in notes and "out of its reach" not in notes
+
+
+@pytest.mark.parametrize("name", ["touch", "delta.6"])
+def test_the_usual_hand_holds_a_light_stylus(name: str) -> None:
+    """0.05 N·m·s/rad on 20 mg·m² at 1 kHz: sampled as it was, the hand threw the stylus about."""
+    hand = Impedance(target=(0.02, 0.01))
+    run = Session(World.builtin("corner-3d"), device=preset(name)).run(0.5, hand)
+    assert np.abs(run["device_twist"][-50:]).max() < 0.5
+    assert any("the simulated hand's gains in rotation" in note for note in run.meta["notes"])
 
 
 def test_the_desktop_device_has_the_documents_limits_and_the_tools_inertia() -> None:

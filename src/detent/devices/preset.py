@@ -162,7 +162,7 @@ class Preset:
         )
         adapter = mass.adapter(placed)
         struct: Any = adapter.struct
-        struct.hold[0], struct.senses[0] = hold, 0
+        struct.hold[0], struct.senses[0], struct.room.lasts[0] = hold, 0, 3 * hold
         struct.differences[0] = 1
         struct.blend[0] = 1.0 - math.exp(-2.0 * math.pi * VELOCITY_HZ * hold * placed.step)
         return adapter

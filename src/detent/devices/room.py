@@ -16,12 +16,17 @@ class Room(Struct):
 
     home: np.ndarray  # (3,) [m] its centre
     reach: np.ndarray  # (1,) [m] its radius, 0 = anywhere
+    stopped: np.ndarray  # (1,) [ticks] for which it still counts as at its stop
+    lasts: np.ndarray  # (1,) [ticks] in which three readings show that it has stopped
     out: np.ndarray  # (3,) scratch
 
 
 def make_room(home: np.ndarray, reach: float) -> Room:
     """About a place; a reach of 0 is no end stop."""
-    return Room(home=home[:3].copy(), reach=np.array([reach]), out=np.zeros(3))
+    return Room(
+        home=home[:3].copy(), reach=np.array([reach]), stopped=np.zeros(1, np.int64),
+        lasts=np.full(1, 3), out=np.zeros(3),
+    )  # fmt: skip
 
 
 @kernel
@@ -33,10 +38,12 @@ def stop_at_end(room: Room, state: State, position: np.ndarray, twist: np.ndarra
 
     where |x − x₀| > r. It slides along the stop without friction.
     """
-    state.counts[FLAGS] &= ~AT_STOP
     reach = room.reach[0]
     if reach == 0.0:
         return
+    room.stopped[0] -= 1
+    if room.stopped[0] <= 0:
+        state.counts[FLAGS] &= ~AT_STOP
     for i in range(3):
         room.out[i] = position[i] - room.home[i]
     far = length(room.out)
@@ -47,3 +54,4 @@ def stop_at_end(room: Room, state: State, position: np.ndarray, twist: np.ndarra
         position[i] = room.home[i] + reach / far * room.out[i]
         twist[i] -= outwards * room.out[i]
     state.counts[FLAGS] |= AT_STOP
+    room.stopped[0] = room.lasts[0]

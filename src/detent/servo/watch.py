@@ -66,7 +66,7 @@ def has_jumped(st: State, gd: Guarded, step: float, times: float) -> bool:
 
     A hand and motors of newtons accelerate a device by some hundred m/s²; j leaves room for
     encoders and for readings that come late. A device that is mapped moves *times* as far. One
-    that is at its end stop may have stopped at once.
+    that is at its end stop may have stopped at once, which says nothing of how it turns.
     """
     pose_error(st.position, st.quaternion, gd.pose[0:3], gd.pose[3:7], gd.moving)
     passed = 1e-9 * (st.counts[STAMP] - gd.seen[STAMPED])
@@ -75,9 +75,10 @@ def has_jumped(st: State, gd: Guarded, step: float, times: float) -> bool:
     for block in range(2):
         for i in range(3 * block, 3 * block + 3):
             change = abs(gd.moving[i] - gd.moved[i])
-            worst = max(worst, change / max(JUMP[block], JUMP_RATE[block] * passed * passed))
+            if block == 1 or st.counts[FLAGS] & AT_STOP == 0:
+                worst = max(worst, change / max(JUMP[block], JUMP_RATE[block] * passed * passed))
             gd.moved[i] = gd.moving[i]
-    return worst > times and gd.seen[READINGS] > 1 and st.counts[FLAGS] & AT_STOP == 0
+    return worst > times and gd.seen[READINGS] > 1
 
 
 @kernel
