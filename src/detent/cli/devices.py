@@ -216,6 +216,12 @@ def print_tuned(tuned: Tuned) -> None:
     table.add_row("readings", f"every {1e3 * found.period:.3g} ms, jitter {1e3 * found.jitter:.3f}")
     out.print(table)
     unit = "N·m/rad" if turns else "N/m"
+    if found.held is not None:
+        out.print(
+            f"[yellow]![/] {found.held.value:.3g} ± {found.held.within:.2g} {unit} pull it back: "
+            "was it let go? A hand adds its own mass and damping; a spring of its own is left out",
+            highlight=False,
+        )
     out.print(f"a stiffness of {tuned.stiffness:.4g} {unit} will hold", highlight=False)
     damping, friction = (max(one.value - one.within, 0.0) for one in found[1:3])
     delay = max(math.ceil(round(found.delay.value / found.period, 3)), 0)
