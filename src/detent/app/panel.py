@@ -212,10 +212,11 @@ def firmer(grip: Impedance, firmness: float) -> Impedance:
 def table(status: Status, readings: Readings, engine: EngineStatus | None = None) -> str:
     """The numbers of the servo as an HTML table; ``data-name`` names each for programs."""
     now = readings.moment
-    world, joints, tie = (float(np.linalg.norm(part)) for part in now.parts)
+    world, weight, joints, tie = (float(np.linalg.norm(part)) for part in now.parts)
     cells = {
         "felt": ("<b>Felt</b>", f"{np.linalg.norm(now.felt):.2f} N"),
         "force": ("– world", f"{world:.2f} N"),
+        "weight": ("– weight", f"{weight:.2f} N"),
         "joints": ("– joints", f"{joints:.2f} N"),
         "tie": ("– coupling", f"{tie:.2f} N"),
         "hand": ("Hand", f"{np.linalg.norm(now.hand):.2f} N"),
