@@ -93,7 +93,7 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
         sleep: bool = True,
-        passivity: Passivity | None = None,
+        passivity: Passivity | str | None = None,
     ) -> None:
         self.subject: Subject = make_subject(
             frozen, world=world, contact=contact, coupling=coupling, device=device,

@@ -73,7 +73,8 @@ class Panel:
         with gui.add_folder("Now", order=NOW):
             self._table = gui.add_html("")
             self._notes = gui.add_html("")
-        self._charts = Charts(server, readings, gui.add_folder("Plots", order=PLOTS))
+        watched = live.settings.passivity.law != "off"
+        self._charts = Charts(server, readings, gui.add_folder("Plots", order=PLOTS), watched)
 
     @property
     def _contact(self) -> Contact:

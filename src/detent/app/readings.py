@@ -18,7 +18,10 @@ SPAN = 6.0  # [s] of the charts
 STATES = ("free", "colliding", "resting")
 NO_FORCE = np.zeros(3)
 CONSTRAINED = "constrained"  # free, but for joints and loops
-CHARTED = ("felt", "world", "joints", "impulse", "depth", "given", "returned")
+CHARTED = (
+    *("felt", "world", "joints", "impulse", "depth", "given", "returned"),
+    *("left", "came out", "owed"),
+)
 DEEP = 0.2  # of the tool's size: a contact that deep is softer than the pull
 
 
@@ -53,6 +56,7 @@ class Readings:
         self.altered = 0  # ticks that the force path changed
         self.passive = 0  # ticks in which the controller of passivity acted
         self.energy = 0.0  # [J] at the hand port now: W
+        self.left = 0.0  # [J] that may still come out: E
         self.bounded = 0  # ticks in which the step bounded a contact's gains
         self.felt = 0.0  # [N] largest force on the hand since the start, but for collisions
         self.impulse = 0.0  # [N·s] largest of a collision since the start
@@ -96,6 +100,7 @@ class Readings:
         self.altered += int(rows["altered"].sum())
         self.passive += int(rows["passive"].sum())
         self.energy = float(rows["port_energy"][-1])
+        self.left = float(rows["passive_energy"][-1])
         self.bounded += int(np.count_nonzero(rows["bounded"]))
         self.travel += float(length(np.diff(rows["tool_position"], axis=0)).sum())
         values = charted(rows, 1.0 / self._live.rate)
@@ -112,7 +117,7 @@ class Readings:
             np.maximum.at(signal, number[kept] % count, value[kept])
 
     def history(self) -> tuple[np.ndarray, np.ndarray]:
-        """Time [s] (n,), and the largest value in each bin of the signals (7, n)."""
+        """Time [s] (n,), and the largest value in each bin of the signals (10, n)."""
         count = self._bins.shape[1]
         whole = np.arange(self._newest - count + 1, self._newest)  # without the unfinished one
         return BIN * whole, self._bins[:, whole % count]
@@ -168,7 +173,8 @@ def lag_of(rows: np.ndarray) -> float | None:
 
 
 def charted(rows: np.ndarray, step: float) -> np.ndarray:
-    """The signals of the charts (7, n): forces [N], impulses [N·s], depth [m], powers [W].
+    """The signals of the charts (10, n): forces [N], impulses [N·s], depth [m], powers [W],
+    and energies [J]: E that is left at the hand port, −W that came out, −E that is owed.
 
     A collision is an impulse, no force: the forces leave its ticks out.
     """
@@ -180,7 +186,9 @@ def charted(rows: np.ndarray, step: float) -> np.ndarray:
     power = np.einsum("ij,ij->i", rows["hand_wrench"], rows["device_twist"])
     deep = np.maximum(rows["depth"], 0.0)
     powers = [np.maximum(power, 0.0), np.maximum(-power, 0.0)]
-    return np.array([*forces, impulses(rows, step), deep, *powers])
+    left, port = rows["passive_energy"], rows["port_energy"]
+    energies = [np.maximum(one, 0.0) for one in (left, -port, -left)]
+    return np.array([*forces, impulses(rows, step), deep, *powers, *energies])
 
 
 def length(vectors: np.ndarray) -> np.ndarray:

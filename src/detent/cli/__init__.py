@@ -221,7 +221,9 @@ def add_limits(found: dict[str, Any], world: Any, name: str, as_json: bool) -> N
     session = Session(world, device=chosen_device(name))
     felt = session.limits()
     found["warnings"] += filter(None, [one.warning(session.passivity.law) for one in felt])
-    brief = [f"{digits(one.stiffness)} {one.unit}, {one.verdict}" for one in felt]
+    brief: Any = [f"{digits(one.stiffness)} {one.unit}, {one.verdict}" for one in felt]
+    if session.device.takes_motion:
+        brief = "that of the display: it is told how to move, and senses the hand"
     found["felt_stiffness"] = [one.numbers() for one in felt] if as_json else brief
 
 

@@ -239,7 +239,7 @@ def chosen_device(name: str | None) -> Device:
     from detent.devices.drivers import real
     from detent.devices.file import load_device
 
-    if name is None or name == "impedance":
+    if name is None or name in ("impedance", "desktop"):
         return Desktop()
     if name == "ideal":
         return Inertial()

@@ -50,7 +50,7 @@ def map_(
     are), and map.png, with theory drawn in where the world is the wall. What is in the folder
     already is not computed again.
     """
-    from detent.checks import one_of
+    from detent.checks import finite, one_of
     from detent.errors import ParameterError
     from detent.maps import PARAMETERS, Grid, Setting, parse_axis, run_map
     from detent.maps.figure import draw_map
@@ -65,6 +65,7 @@ def map_(
             numbers[one_of("parameter of a map", name, PARAMETERS)] = float(value)
         except ValueError:
             raise ParameterError("--set", text, "of the form NAME=VALUE") from None
+        finite(f"--set {name}", numbers[name])
     base = Setting(world, device, coupling, passivity).at(**numbers)
     grid = Grid(base, parse_axis(axes[0]), parse_axis(axes[1]))
     for axis in (grid.first, grid.second):

@@ -17,6 +17,7 @@ from detent.checks import not_negative, positive
 from detent.errors import ParameterError
 from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 
+MOST_LATE = 1000  # [periods] of delay that limits are computed for
 _FREQUENCIES = 4096  # at which the condition of passivity is looked at
 _HALVINGS = 60  # of an interval that has a stiffness in it
 
@@ -88,14 +89,19 @@ def stiffness_limits(
         ("virtual damping", virtual_damping),
     ):
         not_negative(name, value)
-    if delay_ticks != int(delay_ticks) or delay_ticks < 0:
-        raise ParameterError("delay_ticks", delay_ticks, "a whole number from 0 on")
+    check_delay(delay_ticks)
     stable = stable_stiffness(mass, damping, step, int(delay_ticks), virtual_damping)
     passive, undamped = (
         passive_stiffness(damping, step, int(delay_ticks), wall) for wall in (virtual_damping, 0.0)
     )
     quiet = 2.0 * coulomb / resolution if resolution > 0.0 else math.inf
     return StiffnessLimits(stable, passive, quiet, undamped, damping)
+
+
+def check_delay(delay_ticks: float) -> None:
+    """A whole number of ticks that a matrix of eigenvalues can have."""
+    if delay_ticks not in range(MOST_LATE + 1):
+        raise ParameterError("delay_ticks", delay_ticks, f"a whole number from 0 to {MOST_LATE}")
 
 
 def rule_of_thumb(
@@ -167,6 +173,9 @@ def sampled_joint(stiffness: float, damping: float, step: float, delay: int) -> 
 
 def stable_joint(damping: float, step: float, delay: int) -> float:
     """The largest stiffness [1/s²] that joints may have beside a damping [1/s]; 0 if none."""
+    not_negative("damping", damping)
+    positive("step", step)
+    check_delay(delay)
     return _stiffest(
         lambda stiffness: sampled_joint(stiffness, damping, step, delay), 4.0 / step**2
     )
@@ -233,15 +242,22 @@ def passive_stiffness(
     return float((left[pulls] / spring[pulls]).min())
 
 
-def region(stiffness: float, damping: float, coulomb: float, resolution: float, step: float) -> str:
+def region(
+    stiffness: float,
+    damping: float,
+    coulomb: float,
+    resolution: float,
+    step: float,
+    delay_ticks: int = 0,
+) -> str:
     r"""Where a wall lies in the plane of [Diolaiti06]: what friction does about its encoders.
 
     .. math:: \sigma = \frac{b}{K T}, \qquad \psi = \frac{c}{K D}
 
-    σ > ½ is "stable"; below it, with ψ > ½, friction keeps small motion "quiet"; else it "cycles".
-    The limits are from memory of the paper, and agree with what sessions do (docs/passivity.md).
+    σ > ½ + d is "stable" (the paper has no delay d; see `rule_of_thumb`); below it, with ψ > ½,
+    friction keeps small motion "quiet"; else it "cycles". The limits are from memory of the paper.
     """
-    if damping / (stiffness * step) > 0.5:
+    if damping / (stiffness * step) > 0.5 + delay_ticks:
         return "stable"
     held = math.inf if resolution == 0.0 else coulomb / (stiffness * resolution)
     return "quiet" if coulomb > 0.0 and held > 0.5 else "cycles"

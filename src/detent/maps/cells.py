@@ -6,27 +6,30 @@ import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import detent
 from detent import Passivity, __version__
-from detent.checks import one_of, positive
+from detent.checks import not_negative, one_of, positive
 from detent.coupling import IMPEDANCE, Coupling
 from detent.devices import Inertial, Preset, known, preset
+from detent.devices.constants import MOST_DELAY
 from detent.devices.presets import SHEETS
 from detent.errors import ParameterError
 from detent.experiments.sampled_wall import WallCase, given, growth, roughness
 from detent.experiments.sampled_wall import swing as wall_swing
 from detent.hands import Constant, Hand, Impedance
 from detent.record.trace import Trace
+from detent.servo.watching import LAWS
 from detent.session import Session
 from detent.world.contact import Contact
 from detent.world.world import World
 
 WALL = "wall"  # a device against a wall, on which theory can be drawn
-LAWS = ("off", "observe", "damper", "reference", "tank")
 
 #: what a map may go over, with its unit
 PARAMETERS = {
@@ -41,6 +44,7 @@ PARAMETERS = {
     "hand": "N/m",
 }
 
+PLAIN_CAP = 12.0  # [N] of the plain device
 OWN = math.nan  # as the device has it
 #: the device of a map, unless it is another one
 PLAIN = {"delay": 0.0, "mass": 0.1, "own_damping": 0.5, "coulomb": 0.0, "resolution": 0.0}
@@ -87,13 +91,23 @@ class Setting:
             self._check_wall()
         elif not Path(self.world).is_file():
             one_of("world", self.world, (WALL, *World.library()))
-        for name in ("seconds", "stiffness", "rate", "mass"):
+        for name in ("seconds", "stiffness", "rate"):
+            positive(name, getattr(self, name))
+        for name in ("push", "damping", "hand"):
+            not_negative(name, getattr(self, name))
+        for name in PLAIN:
             if not math.isnan(getattr(self, name)):
-                positive(name, getattr(self, name))
+                (positive if name == "mass" else not_negative)(name, getattr(self, name))
+        if not math.isnan(self.delay) and self.delay not in range(MOST_DELAY + 1):
+            raise ParameterError("delay", self.delay, f"whole ticks from 0 to {MOST_DELAY}")
 
     def _check_wall(self) -> None:
         """What theory can say nothing about, a world must show: `--world corner`."""
-        for name, only in (("device", "inertial"), ("coupling", "direct"), ("hand", 0.0)):
+        sheet = SHEETS.get(self.device)
+        if sheet is not None and (sheet.takes_motion or not sheet.moves):
+            allowed = "one that takes a force, on the wall; a world (--world) takes others"
+            raise ParameterError("device", self.device, allowed)
+        for name, only in (("coupling", "direct"), ("hand", 0.0)):
             if getattr(self, name) != only:
                 allowed = f"{only} on the wall; a world (--world) takes others"
                 raise ParameterError(name, getattr(self, name), allowed)
@@ -114,9 +128,20 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """Of its content, and of the version that computes it."""
-        text = json.dumps({"detent": __version__} | asdict(self), sort_keys=True)
+        """Of its content, of the scene's file, and of the code that computes it."""
+        file = Path(self.world)
+        scene = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+        text = json.dumps({"detent": code(), "scene": scene} | asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@cache
+def code() -> str:
+    """Which Detent this is: its version and its sources."""
+    found = hashlib.sha256(__version__.encode())
+    for path in sorted(Path(detent.__file__).parent.rglob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def compute(setting: Setting) -> dict[str, Any]:
@@ -132,14 +157,25 @@ def compute(setting: Setting) -> dict[str, Any]:
     return row
 
 
+def wall_case(setting: Setting) -> WallCase:
+    """The wall of a cell. A device that samples more slowly than the servo has its own period."""
+    one, rate, cap = setting.filled(), setting.rate, PLAIN_CAP
+    if one.device != "inertial":
+        sheet = SHEETS[one.device]
+        rate, cap = min(rate, sheet.need("rate")), sheet.need("force")
+    delay = math.ceil(round(one.delay / one.rate * rate, 6))
+    return WallCase(
+        one.stiffness, one.damping, 1.0 / rate, delay, one.mass, one.own_damping, one.coulomb,
+        one.resolution, push=one.push, cap=cap,
+    )  # fmt: skip
+
+
 def wall_cell(setting: Setting) -> dict[str, Any]:
     """The device against a wall: how a small motion grows, and what a hit at 0.05 m/s becomes."""
-    case = WallCase(
-        setting.stiffness, setting.damping, 1.0 / setting.rate, round(setting.delay), setting.mass,
-        setting.own_damping, setting.coulomb, setting.resolution, push=setting.push,
-    )  # fmt: skip
+    case = wall_case(setting)
     trace = case.run(setting.seconds, 0.0, 0.05, Passivity(setting.passivity))
-    return measured(trace) | {"growth": growth(case), "swing": wall_swing(trace)}
+    flawless = replace(case, coulomb=0.0, resolution=0.0)  # a small motion would be lost in them
+    return measured(trace) | {"growth": growth(flawless), "swing": wall_swing(trace)}
 
 
 def world_cell(setting: Setting) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from detent.devices.limits import passive_stiffness, sampled_device, spectral_radius
-from detent.maps.cells import WALL, Setting
+from detent.maps.cells import PARAMETERS, WALL, Setting, wall_case
 from detent.maps.grid import Axis, Grid
 from detent.record.plots import BLACK, GREEN, figure, save
 
@@ -18,31 +18,48 @@ SHOWN = {
     "swing": ("swing in the second half [m]", 1e-6, 1e-1),
     "given": ("energy that came out [J]", 1e-6, 1.0),
 }
+WORDS = {"swing": "how far it still swings", "given": "what the motors gave the hand"}
 GROWTH = "growth of a small motion [1/s]"
 
 
 def draw_map(grid: Grid, rows: list[dict[str, Any]], path: Path) -> Path:
     """Whether a small motion grows, and what became of the session; failed cells are white."""
-    base, wall = grid.base, grid.base.world == WALL
-    title = f"{base.world}, {base.device}, {base.coupling} coupling, passivity {base.passivity}"
-    fig, axes = figure(1, 2, (12.5, 5.2), title)
+    wall = grid.base.world == WALL
+    fig, axes = figure(1, 2, (12.5, 5.4), titled(grid))
     values = {name: cell_values(grid, rows, name) for name in ("growth", "swing", "given")}
     if wall:
         draw_growth(fig, axes[0, 0], grid, values["growth"])
     for ax, name in zip(axes[0, 1 if wall else 0 :], SHOWN, strict=False):
         draw_size(fig, ax, grid, values[name], name)
+    theory = theory_of(grid) if wall else None
     for ax in axes[0]:
         ax.set(xlabel=grid.second.label, ylabel=grid.first.label)
         scale(ax, ax.xaxis, grid.second)
         scale(ax, ax.yaxis, grid.first)
-        limits = ax.get_xlim(), ax.get_ylim()
-        if wall:
-            draw_theory(ax, grid)
-        ax.set(xlim=limits[0], ylim=limits[1])
-    if wall and axes[0, 0].get_legend_handles_labels()[0]:
-        axes[0, 0].legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
+        limits = [(max(low, 0.0), high) for low, high in (ax.get_xlim(), ax.get_ylim())]
+        delays = [axis.name == "delay" for axis in (grid.second, grid.first)]
+        x, y = (old if late else new for old, new, late in zip(
+            (ax.get_xlim(), ax.get_ylim()), limits, delays, strict=True))  # fmt: skip
+        if theory is not None:
+            draw_theory(ax, grid, theory)
+        ax.set(xlim=x, ylim=y)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    if handles:
+        fig.legend(handles, labels, fontsize=8, loc="outside lower center", ncols=2)
     save(fig, path)
     return path
+
+
+def titled(grid: Grid) -> str:
+    """What all cells share."""
+    base, axes = grid.base.filled(), (grid.first.name, grid.second.name)
+    shared = [
+        f"{name.replace('_', ' ')} {getattr(base, name):g} {unit}"
+        for name, unit in PARAMETERS.items()
+        if name not in axes and getattr(base, name) > 0.0
+    ]
+    head = f"{base.world}, {base.device}, {base.coupling} coupling, passivity {base.passivity}"
+    return f"{head}\n{', '.join(shared)}"
 
 
 def scale(ax: Any, side: Any, axis: Axis) -> None:
@@ -70,7 +87,7 @@ def draw_growth(fig: Any, ax: Any, grid: Grid, growth: np.ndarray) -> None:
 
     most = max(float(np.nanmax(np.abs(growth), initial=1.0)), 1.0)
     drawn = ax.pcolormesh(
-        grid.second.values, grid.first.values, growth, shading="nearest", cmap="RdBu_r",
+        *sides(grid), growth, shading="nearest", cmap="RdBu_r",
         norm=SymLogNorm(1.0, vmin=-most, vmax=most),
     )  # fmt: skip
     fig.colorbar(drawn, label=GROWTH)
@@ -83,41 +100,55 @@ def draw_size(fig: Any, ax: Any, grid: Grid, values: np.ndarray, name: str) -> N
 
     label, least, most = SHOWN[name]
     least = min(max(least, float(np.nanmin(values, initial=most))), 0.1 * most)
-    most = max(min(most, float(np.nanmax(values, initial=least))), 10.0 * least)
+    most = max(float(np.nanmax(values, initial=least)), 10.0 * least)
+    ax.set_title(f"{WORDS[name]}", fontsize=9)
     drawn = ax.pcolormesh(
-        grid.second.values, grid.first.values, np.clip(values, least, most),
+        *sides(grid), np.clip(values, least, most),
         norm=LogNorm(least, most), cmap="cividis", shading="nearest",
     )  # fmt: skip
     fig.colorbar(drawn, label=label)
+
+
+def sides(grid: Grid) -> tuple[np.ndarray, np.ndarray]:
+    """Values along x and y, as a figure has them."""
+    one, two = grid.second, grid.first
+    return one.factor * np.array(one.values), two.factor * np.array(two.values)
 
 
 def finer(axis: Axis) -> np.ndarray:
     """The range of an axis, in steps that do not depend on its cells."""
     low, high = axis.values[0], axis.values[-1]
     if axis.name == "delay":
-        return np.linspace(low - 0.5, high + 0.5, FINE)  # `margins` takes the nearest
+        return np.linspace(low - 0.5, high + 0.5, FINE)  # `theory_of` takes the nearest
     return (np.geomspace if axis.logarithmic else np.linspace)(low, high, FINE)
 
 
 def margins(setting: Setting) -> tuple[float, float]:
     """How far eigenvalues are within the circle, and how much stiffer a passive wall could be."""
-    one = setting.filled()
-    step, delay, own = 1.0 / one.rate, round(one.delay), one.own_damping
-    sampled = sampled_device(one.mass, own, step, delay, one.stiffness, one.damping)
-    passive = passive_stiffness(own, step, delay, one.damping)
-    return 1.0 - spectral_radius(sampled), passive - one.stiffness
+    case = wall_case(setting)
+    device = case.mass, case.own_damping, case.step, case.delay
+    sampled = sampled_device(*device, case.stiffness, case.damping)
+    passive = passive_stiffness(*device[1:], case.damping)
+    return 1.0 - spectral_radius(sampled), passive - case.stiffness
 
 
-def draw_theory(ax: Any, grid: Grid) -> None:
+def theory_of(grid: Grid) -> np.ndarray:
+    """(FINE, FINE, 2) margins over the finer axes."""
+
+    def at(axis: Axis, value: float) -> dict[str, float]:
+        return {axis.name: max(round(value), 0) if axis.name == "delay" else value}
+
+    return np.array([
+        [margins(grid.base.at(**at(grid.first, a), **at(grid.second, b)))
+         for b in finer(grid.second)]
+        for a in finer(grid.first)
+    ])  # fmt: skip
+
+
+def draw_theory(ax: Any, grid: Grid, both: np.ndarray) -> None:
     """Lines where the eigenvalues leave the circle, and where Colgate's condition ends."""
-    first, second = finer(grid.first), finer(grid.second)
-    names = grid.first.name, grid.second.name
-    both = np.array(
-        [
-            [margins(grid.base.at(**dict(zip(names, (a, b), strict=True)))) for b in second]
-            for a in first
-        ]
-    )
+    first = grid.first.factor * finer(grid.first)
+    second = grid.second.factor * finer(grid.second)
     lines = (
         ("stable to here (eigenvalues)", BLACK, "-"),
         ("passive to here (Colgate)", GREEN, "--"),

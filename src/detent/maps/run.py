@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -13,11 +14,13 @@ from typing import Any
 
 from detent.errors import ParameterError
 from detent.maps.cells import WALL, Setting, compute_chunk
-from detent.maps.executors import open_executor
+from detent.maps.executors import check_place, open_executor, workers
 from detent.maps.grid import Grid
 
-# Cells of a task: more than a second of work, so that handing them out costs nothing.
-CHUNK, WORLD_CHUNK = 400, 50  # of the wall, which cells share, and of a world
+# Cells of a task: at least a second of work, so that handing them out costs nothing, and at most
+# what may be lost by a kill; in between so many that all cores have some to the end.
+LEAST_CHUNK, CHUNK = (40, 4), (400, 50)  # of the wall, which cells share, and of a world
+TASKS = 4  # for each worker
 POLL = 0.02  # [s]
 
 Rows = list[dict[str, Any]]
@@ -35,15 +38,15 @@ def run_map(
     A chunk is written as soon as it is there. Rows do not depend on who computed them, nor on how
     they were cut.
     """
-    if chunk is None:
-        chunk = CHUNK if grid.base.world == WALL else WORLD_CHUNK
-    if chunk < 1:
+    if chunk is not None and chunk < 1:
         raise ParameterError("chunk", chunk, "at least 1")
+    check_place(where)
     parts = folder / "chunks"
     settings = grid.settings()
     known = read_chunks(parts)
     missing = list({one.key: one for one in settings if one.key not in known}.values())
-    tasks = [missing[i : i + chunk] for i in range(0, len(missing), chunk)]
+    size = chunk or chunk_size(len(missing), grid.base.world == WALL, workers(where))
+    tasks = [missing[i : i + size] for i in range(0, len(missing), size)]
     parts.mkdir(parents=True, exist_ok=True)
     if tasks:
         with open_executor(where, folder) as executor:
@@ -54,6 +57,12 @@ def run_map(
     ordered = [known[one.key] for one in settings]
     write_rows(ordered, folder / "map.parquet", describe(grid))
     return ordered
+
+
+def chunk_size(cells: int, wall: bool, workers: int) -> int:
+    """How many cells a task has."""
+    kind = 0 if wall else 1
+    return min(max(math.ceil(cells / (TASKS * workers)), LEAST_CHUNK[kind]), CHUNK[kind])
 
 
 def claim_folder(grid: Grid, folder: Path, replace: bool = False) -> None:

@@ -25,6 +25,8 @@ class Felt(NamedTuple):
     damping: float  # [N·s/m, N·m·s/rad]
     limits: StiffnessLimits
     region: str  # of [Diolaiti06]
+    rate: float  # [Hz] at which the device samples
+    at_points: bool = False  # it is that of each contact point: several are stiffer together
 
     @property
     def verdict(self) -> str:
@@ -36,9 +38,11 @@ class Felt(NamedTuple):
 
     def __str__(self) -> str:
         cycles = "; it may cycle on its encoders" if self.region == "cycles" else ""
+        each = " (of one contact point: n of them are n times as stiff)" if self.at_points else ""
         damped = f"{self.damping:.4g} {self.unit.replace('/', '·s/')} of damping"
         felt = f"{digits(self.stiffness)} {self.unit} with {damped} are felt: {self.verdict}"
-        return f"{felt}; the device is {self.limits.said(self.unit)}{cycles}"
+        device = f"the device at {digits(self.rate)} Hz"
+        return f"{felt}{each}; {device} is {self.limits.said(self.unit)}{cycles}"
 
     def warning(self, law: str) -> str:
         """What is to be said of it under a law of passivity; nothing where it is passive."""
@@ -72,10 +76,11 @@ def asked_of_device(device: Device, p: np.ndarray) -> list[Felt]:
             continue
         mass = float(np.diag(device.mass)[part][acts].min())
         own = float(observed.damping[block]), float(observed.friction[block])
-        resolution = period * math.sqrt(observed.floor[0] / mass) if block == 0 else 0.0
+        resolution = float(observed.step[0]) if block == 0 else 0.0
         limits = stiffness_limits(mass, *own, resolution, period, delay, damping)
-        where = region(stiffness, own[0] + damping, own[1], resolution, period)
-        out.append(Felt(unit, stiffness, damping, limits, where))
+        where = region(stiffness, own[0] + damping, own[1], resolution, period, delay)
+        at_points = p["device_position"][0] == NEVER
+        out.append(Felt(unit, stiffness, damping, limits, where, 1.0 / period, at_points))
     return out
 
 
