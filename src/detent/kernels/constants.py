@@ -13,7 +13,7 @@ MOST_BLOCKS = 16  # of a hysteretic wall
 CREEP = 1e-4  # [m/s] slower contacts do not collide
 MOST_RELIEF = 1e6  # [-] a bond whose limit falls by more than this within a tick is broken anyway
 FRICTION_MEMORY = 5  # [floats] that a friction law keeps per contact
-GRIP_MEMORY = 3  # [floats] force or strain of what sticks, per contact
+GRIP_MEMORY = 6  # [floats] force or strain of what sticks, 1 = settled, its slip then, per contact
 TURNING_MEMORY = 6  # [floats] that friction against turning keeps per contact
 WALL_MEMORY = 4  # [floats] that a wall keeps per contact, besides its blocks
 
@@ -62,6 +62,7 @@ QL_STEPS = 30  # per eigenvalue of a small matrix; two are usual
 MEMORY_ZERO, MEMORY_STRUCK, MEMORY_FRICTION = 0, 1, 2
 UNKNOWN, CUT_SHORT, KNOWN = 0.0, 1.0, 2.0  # of MEMORY_STRUCK of a plastic wall
 MEMORY_GRIP = MEMORY_FRICTION + FRICTION_MEMORY
+MEMORY_SETTLED = MEMORY_GRIP + 3
 MEMORY_TURNING = MEMORY_GRIP + GRIP_MEMORY
 MEMORY_WALL = MEMORY_TURNING + TURNING_MEMORY
 CONTACT_MEMORY = MEMORY_WALL + WALL_MEMORY + MOST_BLOCKS  # [floats]

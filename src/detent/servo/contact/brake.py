@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import math
 
-from detent.kernels.constants import MEMORY_FRICTION, MEMORY_GRIP, SWEPT
+from detent.kernels.constants import MEMORY_FRICTION, MEMORY_GRIP, MEMORY_SETTLED, SWEPT
+from detent.kernels.friction import Vector
 from detent.kernels.impact_friction import RESTITUTION, sweep_contacts
 from detent.kernels.jit import kernel
 from detent.kernels.sliding import (
@@ -29,9 +30,9 @@ from detent.kernels.sliding import (
     turn_tangents,
     turned,
 )
-from detent.kernels.spans import take_spans, whiten_velocity_spans
+from detent.kernels.spans import spans_dot, take_spans, whiten_velocity_spans
 from detent.kernels.vectors import clear_vector, dot
-from detent.servo.constants import BACK_TO_BOND, HELD_SWEEPS
+from detent.servo.constants import BACK_TO_BOND, HELD_SWEEPS, STILL
 from detent.servo.contact.columns import pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
 from detent.servo.contact.impulses import describe_hit, tangent, whiten_hit_tangents
@@ -108,17 +109,69 @@ def describe_held(rows: Rows, m: int, step: float, back: float, work: FrictionWo
         work.p[i, 0] = rows.force[r] * step
         rows.hit_friction[i] = rows.memory[r, MEMORY_FRICTION + 4] / rows.force[r]
         for k in range(2):
-            t, slip = tangent(rows.normal[r], k), 0.0
+            t = tangent(rows.normal[r], k)
             work.p[i, 1 + k] = 0.0
             for c in range(3):
                 work.p[i, 1 + k] += step * t[c] * rows.rub[r, c]
-                slip += back * t[c] * rows.memory[r, MEMORY_FRICTION + c] - t[c] * rows.carry[r, c]
-            work.drift[i, k] = slip
+            work.drift[i, k] = wanted_slip(rows, r, t, back)
         work.p[i, 1], work.p[i, 2] = turned(work.turn, i, work.p[i, 1], work.p[i, 2])
         work.drift[i, 0], work.drift[i, 1] = turned(
             work.turn, i, work.drift[i, 0], work.drift[i, 1]
         )
         work.W[i, 0], work.W[i, 1], work.W[i, 2] = 1.0, 0.0, 0.0
+
+
+@kernel
+def slowest_squared(m: int, work: FrictionWork) -> float:
+    """[kg·m²/s²] the squared whitened velocity that moves no contact faster than `STILL`.
+
+    Less than that would be round-off of a body at rest, and swept for ever.
+    """
+    most = 0.0
+    for i in range(m):
+        most = max(most, work.W[i, 3], work.W[i, 4])
+    return STILL * STILL / most if most > 0.0 else 0.0
+
+
+@kernel
+def wanted_slip(rows: Rows, r: int, t: Vector, back: float) -> float:
+    """−v_b along a tangent: what takes strain back, and what carries the contact away."""
+    memory, carry, m = rows.memory, rows.carry, MEMORY_FRICTION
+    x = back * memory[r, m] - carry[r, 0]
+    y = back * memory[r, m + 1] - carry[r, 1]
+    z = back * memory[r, m + 2] - carry[r, 2]
+    return t[0] * x + t[1] * y + t[2] * z
+
+
+@kernel
+def holds_already(rows: Rows, m: int, back: float) -> bool:
+    """Whether the forces of the last tick hold the hits as well as forces can: then those stay.
+
+    They do if nothing slides otherwise than it should, or as it did when sweeps changed nothing any
+    more: what strain wants may be out of reach, as where many contacts hold one body.
+    """
+    memory, at = rows.memory, MEMORY_SETTLED
+    for i in range(m):
+        r = rows.hit_row[i]
+        settled = memory[r, at] != 0.0
+        for k in range(2):
+            slip = spans_dot(rows.span[r], 2, rows.hit_tangent[i, k], rows.braked)
+            slip += wanted_slip(rows, r, tangent(rows.normal[r], k), back)
+            if abs(slip - (memory[r, at + 1 + k] if settled else 0.0)) > STILL:
+                return False
+    return True
+
+
+@kernel
+def note_settled(rows: Rows, m: int, back: float, settled: bool) -> None:
+    """Remember how the hits slide, if sweeps change nothing any more."""
+    memory, at = rows.memory, MEMORY_SETTLED
+    for i in range(m):
+        r = rows.hit_row[i]
+        memory[r, at] = 1.0 if settled else 0.0
+        for k in range(2 if settled else 0):
+            slip = spans_dot(rows.span[r], 2, rows.hit_tangent[i, k], rows.braked)
+            memory[r, at + 1 + k] = slip + wanted_slip(rows, r, tangent(rows.normal[r], k), back)
 
 
 @kernel
@@ -136,12 +189,14 @@ def hold_group(s: Servo, m: int, back: float) -> None:
             work.restitution.impact.N[i, k] = 0.0
     contact_mobilities(m, n, work)
     describe_held(rows, m, step, back, work)
-    negligible = SWEPT * SWEPT * dot(work.u, work.u, n)
-    for _ in range(HELD_SWEEPS):
-        if sweep_contacts(RESTITUTION, m, n, rows.hit_friction, negligible, work, work.p) <= (
-            negligible
-        ):
+    negligible = max(SWEPT * SWEPT * dot(work.u, work.u, n), slowest_squared(m, work))
+    sweeps = 0
+    while sweeps < HELD_SWEEPS:
+        sweeps += 1
+        change = sweep_contacts(RESTITUTION, m, n, rows.hit_friction, negligible, work, work.p)
+        if change <= negligible:
             break
+    note_settled(rows, m, back, sweeps == 1)
     for i in range(m):
         r = rows.hit_row[i]
         along, across = turn_back(work.turn, i, work.p[i, 1], work.p[i, 2])
@@ -160,7 +215,7 @@ def brake(s: Servo, count: int) -> None:
     for root in range(rows.parent.shape[0]):
         if rows.parent[root] == root:
             m = gather_held(s.scene, rows, root, s.work.W.shape[0])
-            if m > 0:
+            if m > 0 and not holds_already(rows, m, back):
                 hold_group(s, m, back)
     for i in range(count):
         r = rows.rubbing[i]
