@@ -24,7 +24,6 @@ from detent.experiments.sampled_wall import WallCase, given, growth, roughness
 from detent.experiments.sampled_wall import swing as wall_swing
 from detent.hands import Constant, Hand, Impedance
 from detent.record.trace import Trace
-from detent.servo.watching import LAWS
 from detent.session import Session
 from detent.world.contact import Contact
 from detent.world.world import World
@@ -85,7 +84,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         one_of("coupling", self.coupling, IMPEDANCE)
-        one_of("passivity", self.passivity, LAWS)
+        Passivity(self.passivity)  # or it is refused
         one_of("device", self.device, ("inertial", *SHEETS))
         if self.world == WALL:
             self._check_wall()
