@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,14 +11,14 @@ from detent import Contact, LocalModel, Pace, Session, World
 from detent.hands import Guided
 from detent.kernels.jit import JIT_ENABLED
 from lab import LOOSE, PLANAR, scene
-from local.enclosures import RATE, STEP, Case, feel, make_case, overdue, too_deep
+from local.enclosures import RATE, STEP, Case, Felt, feel, make_case, overdue, too_deep
 from sweeps import LONG
 
 pytestmark = pytest.mark.slow
 
 CASES = (300 if LONG else 8) if JIT_ENABLED else 1
 EVERY_TICK = Pace(STEP, latency=0.0)
-SMOOTH = (30, 5, 1, 3, 6, 9, 11, 12, 16, 20)  # cases in which contacts do not jump
+JUMPY = (282, 14, 0)  # whose contacts come and go, as MuJoCo reports them
 
 
 def rubbing_box() -> Case:
@@ -41,17 +43,41 @@ def test_a_box_does_not_sink_into_the_wall_it_slides_along() -> None:
     assert literal.rows["deformation"][600:].min() > 3e-3  # M22: until it withdraws
 
 
-@pytest.mark.parametrize("seed", SMOOTH if LONG else SMOOTH[:3])
-def test_an_update_every_tick_is_the_synchronous_session(seed: int) -> None:
-    """In depth, motion and force: within 0.05 mm and 2 %."""
-    case = make_case(seed, EVERY_TICK)
-    exact, felt = feel(case, None), feel(case, LocalModel())
+def differs(felt: Felt, exact: Felt) -> tuple[float, float]:
+    """[m] How far the tools are apart at most, and the forces, as a share of the largest."""
     apart = felt.rows["tool_position"] - exact.rows["tool_position"]
-    assert np.linalg.norm(apart, axis=1).max() < 5e-5
     calm = (exact.rows["collisions"] == 0) & (felt.rows["collisions"] == 0)
     force = exact.rows["environment_wrench"][calm, :3]
     change = np.linalg.norm(felt.rows["environment_wrench"][calm, :3] - force, axis=1)
-    assert change.max() < 0.02 * np.linalg.norm(force, axis=1).max()
+    most = np.linalg.norm(force, axis=1).max(initial=1e-9)
+    return float(np.linalg.norm(apart, axis=1).max()), float(change.max(initial=0.0) / most)
+
+
+def sensitivity(case: Case, exact: Felt) -> tuple[float, float]:
+    """How much the synchronous session differs from itself if the hand is led a hair beside."""
+    apart, change = 0.0, 0.0
+    for hair in (1e-15, -1e-15, 1e-13):  # [m]
+        beside = [(t, x + hair, y - hair, turn) for t, x, y, turn in case.hand.path]
+        other = feel(case._replace(hand=replace(case.hand, path=beside)), None)
+        one = differs(other, exact)
+        apart, change = max(apart, one[0]), max(change, one[1])
+    return apart, change
+
+
+@pytest.mark.parametrize("seed", range(CASES) if LONG else JUMPY[:CASES])
+def test_an_update_every_tick_is_the_synchronous_session(seed: int) -> None:
+    """In depth, motion and force: within 0.05 mm and 2 %, or as near as rounding leaves it.
+
+    A mesh that lies on a cylinder has contacts that rounding decides: there the synchronous session
+    itself goes elsewhere, and the local model no farther.
+    """
+    case = make_case(seed, EVERY_TICK)
+    exact = feel(case, None)
+    apart, change = differs(feel(case, LocalModel()), exact)
+    if LONG and (apart >= 5e-5 or change >= 0.02):
+        own = sensitivity(case, exact)
+        apart, change = apart - 2.0 * own[0], change - 2.0 * own[1]
+    assert apart < 5e-5 and change < 0.02, case.name
 
 
 @pytest.mark.parametrize("seed", range(CASES))

@@ -26,12 +26,43 @@ def near(*contacts: tuple[tuple[float, float, float], tuple[float, float, float]
 UP, DOWN, ASIDE = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0), (0.0, 0.6, 0.8)
 
 
-def test_cluster_takes_least_separation_and_mean_normal() -> None:
-    one, _ = cluster(near(((0, 0, 0), UP, -0.001), ((0.001, 0, 0), ASIDE, -0.003)), 0.002)
+def pressing(contacts: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Force and moment about the origin, of springs of 1 N/m."""
+    forces = (weights * np.maximum(-contacts["separation"], 0.0))[:, None] * contacts["normal"]
+    return forces.sum(axis=0), np.cross(contacts["place"], forces).sum(axis=0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_cluster_has_the_wrench_of_its_members(seed: int) -> None:
+    """However unequally they are loaded; but for the moment about the force itself."""
+    rng = np.random.default_rng(seed)
+    normals = np.array(UP) + rng.uniform(-0.4, 0.4, (5, 3)) * (seed % 2)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    places, depths = 0.3 + rng.uniform(0.0, 0.001, (5, 3)), rng.uniform(-0.003, 0.003, 5)
+    members = near(*zip(places, normals, depths, strict=True))
+    members["separation"][0] = -0.001  # one presses at least
+    one, weight = cluster(members, 0.002)
     assert len(one) == 1
-    assert one["separation"][0] == -0.003
-    mean = np.array(UP) + np.array(ASIDE)
-    np.testing.assert_allclose(one["normal"][0], mean / np.linalg.norm(mean))
+    (force, moment), (had, turned) = pressing(one, weight), pressing(members, np.ones(5))
+    np.testing.assert_allclose(force, had, rtol=1e-12, atol=1e-15)
+    lost = turned - moment
+    np.testing.assert_allclose(np.cross(lost, had), 0.0, atol=1e-18)
+    if seed % 2 == 0:  # faces that look the same way lose nothing
+        np.testing.assert_allclose(lost, 0.0, atol=1e-15)
+    nearer = members.copy()  # and the force grows as theirs does
+    step = 1e-9 * one["normal"][0]
+    nearer["separation"] -= members["normal"] @ step
+    one["separation"] -= 1e-9
+    more, theirs = pressing(one, weight)[0], pressing(nearer, np.ones(5))[0]
+    assert (more - theirs) @ one["normal"][0] == pytest.approx(0.0, abs=1e-14)
+
+
+def test_a_cluster_of_what_is_not_touched_is_where_its_nearest_member_is() -> None:
+    (one,), (weight,) = cluster(near(((0, 0, 0), UP, 0.002), ((0.001, 0, 0), UP, 0.003)), 0.002)
+    assert one["separation"] == pytest.approx(0.002) and weight == 1.0
+    (one,), (weight,) = cluster(near(((0, 0, 0), UP, 0.002), ((0.001, 0, 0), UP, 0.002)), 0.002)
+    assert one["separation"] == pytest.approx(0.002) and weight == 2.0
+    assert one["place"][0] == pytest.approx(0.0005)
 
 
 def test_cluster_keeps_apart_what_is_far_or_opposed_or_of_another_body() -> None:
@@ -51,13 +82,13 @@ def test_every_member_of_a_cluster_is_near_every_other() -> None:
         assert len(one[0]) == 2
 
 
-@pytest.mark.parametrize("depths", [(0.001, 0.001), (0.004, 0.001, 0.003), (0.002, -0.001)])
-def test_a_cluster_presses_as_its_members_do(depths: tuple[float, ...]) -> None:
-    """M24 changes no force: K Σ d_j of what is touched, from the one depth that is left."""
-    members = near(*(((1e-4 * k, 0, 0), UP, -d) for k, d in enumerate(depths)))
-    (one,), (weight,) = cluster(members, 0.002)
-    force = sum(max(d, 0.0) for d in depths)
-    assert -weight * one["separation"] == pytest.approx(force)
+def test_contacts_are_one_only_where_they_are_too_many() -> None:
+    few = near(*(((1e-5 * k, 0, 0), UP, -0.001) for k in range(MOST_CONSTRAINTS)))
+    for count, kept in ((MOST_CONSTRAINTS, MOST_CONSTRAINTS), (MOST_CONSTRAINTS + 1, 1)):
+        many = np.concatenate([few, few])[:count]
+        head, constraints = update_views(pack_update(many, ORIGIN, STILL, LocalModel(), 1, 0.0))
+        assert (head[COUNT], head[DROPPED]) == (kept, 0)
+        assert constraints["weight"][:kept].sum() == pytest.approx(count)
 
 
 def test_updates_keep_the_nearest_and_say_how_many_did_not_fit() -> None:

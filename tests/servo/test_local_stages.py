@@ -17,6 +17,7 @@ from detent.local.records import (
     COUNT,
     FRESH,
     HEAD,
+    HEALED,
     LOADED,
     MEAN_PERIOD,
     PLANE,
@@ -279,17 +280,37 @@ def test_a_neighbour_takes_over_the_depth_of_its_pair(heal: bool) -> None:
     held["separation"][0], held["offset"][0] = -1e-3, 0.0
     new["point"] = (0.5, 0.0, 0.0)  # far away on the tool
     new["place"] += (0.5, 0.0, 0.0)
-    held = merged(s, new, 2)
+    held = merged(s, new, 3)
     assert held["separation"][0] == pytest.approx(-1e-3)
     assert held["late"][0] == 0 and s.local.counts[RESETS] == 0
-    held = merged(s, new, 3)  # the same once more changes nothing
+    held = merged(s, new, 5)  # the same once more changes nothing
     assert held["separation"][0] == pytest.approx(-1e-3) and held["offset"][0] == 0.0
     new = np.concatenate([new] * 2)  # and two share what one stored
     new["point"][1] += (0.0, 0.0, 0.4)
     new["place"][1] += (0.0, 0.0, 0.4)
-    held = merged(s, new, 4)
+    held = merged(s, new, 7)
     assert (held["separation"] ** 2).sum() <= 1e-6 * (1.0 + 1e-9)
     assert s.local.times[LOADED] <= 1e-15
+
+
+def test_an_update_in_step_is_what_a_synchronous_session_sees() -> None:
+    """Springs are as deep as they are in truth; what nothing has paid for is booked, and owed."""
+    s = prepared().servo
+    run_stage(s, places.MERGE)
+    new = corner_of(s, 1e-3)
+    held = merged(s, new, 1)
+    held["separation"][0], held["offset"][0] = -1e-3, 0.0
+    new = np.concatenate([new] * 2)
+    new["point"][1] += (0.0, 0.0, 0.4)
+    new["place"][1] += (0.0, 0.001, 0.4)
+    held = merged(s, new, 2)
+    np.testing.assert_allclose(held["separation"], [-1e-3, -2e-3])
+    spring = 0.5 * s.parameters["stiffness"][0] * 4e-6
+    assert s.local.times[HEALED] == pytest.approx(spring)
+    assert held["heat"].sum() == pytest.approx(-spring)
+    held["separation"], held["offset"] = [-0.0, -1e-3], [1e-3, 1e-3]  # a late landing heals as ever
+    held = merged(s, new, 3)
+    np.testing.assert_allclose(held["offset"], 1e-3)
 
 
 def test_bonds_of_friction_go_with_their_constraints() -> None:

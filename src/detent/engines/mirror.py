@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -24,8 +25,11 @@ from detent.world.world import PROPERTIES, World
 FOLLOW = 100.0  # [rad/s] of the controller that lets the tool follow the proxy
 CAPACITY = 512  # contacts
 HOLDABLE = 0.25  # of that, what a step of the engine can hold
+BARELY = 1e-4  # [m] nearer than that, what is near may be touched: MuJoCo looks again
+SAME = 5e-4  # [m] between two places that are one
 TOUCH = 1e-4  # [m] nearer than that, something holds an object back
 SWEEPS = 20  # over what holds it
+PLACE, SHAPES = ((NEAR.names or ()).index(name) for name in ("place", "shapes"))
 
 
 class Mirror:
@@ -89,15 +93,19 @@ class Mirror:
         """What is touched, as a world without reach finds it, and what else is within reach.
 
         MuJoCo gives a few contacts of a pair: looking far, it may leave out one that is touched
-        for one that is not.
+        for one that is not, or see as barely apart what is barely touched.
         """
         near, apart = self._look()
         felt = self._look_closely()
-        if all(s > 0.0 for s in apart):
+        if all(s > BARELY for s in apart):
             return near + felt
         with self._at_hand():
-            touched, _ = self._look()
-        return touched + [one for one, s in zip(near, apart, strict=True) if s > 0.0] + felt
+            found, inside = self._look()
+        touched = [one for one, s in zip(found, inside, strict=True) if s <= 0.0]
+        for one, s in zip(near, apart, strict=True):
+            if s > BARELY or (s > 0.0 and not any(_same(one[0], other[0]) for other in touched)):
+                touched.append(one)
+        return touched + felt
 
     @contextmanager
     def _at_hand(self) -> Iterator[None]:
@@ -296,6 +304,12 @@ class Mirror:
         mujoco.mj_solveM(self.model, self.data, response, whole)
         along, size = response[0, self.task.cut.qvel] @ drive, whole[0] @ response[0]
         return drive - along / size * push if along < 0.0 < size else drive
+
+
+def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether two records of `near` are one contact: its pair of shapes, and its place."""
+    apart = np.linalg.norm(one[PLACE] - other[PLACE])
+    return bool(one[SHAPES] == other[SHAPES] and apart < SAME)
 
 
 def tool_geoms(world: World) -> np.ndarray:

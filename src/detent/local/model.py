@@ -20,7 +20,8 @@ class LocalModel:
 
     The engine reports everything within ``epsilon`` of the tool (ε-active geometry, M23); with
     ``horizon`` also what the tool would reach within that time, at its present velocity (B5).
-    Contacts nearer to each other than ``cluster`` count as one (M24).
+    Where they are more than an update holds, those nearer to each other than ``cluster`` count as
+    one (M24).
 
     ``constraints`` are ``"static"`` between updates, ``"kinematic"`` (they move as the object
     did at the update) or ``"inertial"`` (they also give way as its mass does, B4). In

@@ -75,7 +75,7 @@ HEAD = FIRST_OBJECT + OBJECTS * OBJECT
 HEALTHY, DIVERGED = range(2)
 
 # Places of `Local.counts` and `Local.times`.
-ACTIVE, FRESH, ROWS, SEEN, LOST, REJECTED, ARRIVED, STRUCK, SERIALS, RESETS = range(10)
+ACTIVE, FRESH, ROWS, SEEN, LOST, REJECTED, ARRIVED, STRUCK, SERIALS, RESETS, IN_STEP = range(11)
 AGE, TRUST, MEAN_PERIOD, NEWEST, LOADED, HEALED, WATCHED, TRUSTED = range(8)
 
 # Kinds of `curve`. A FACE is the tool's own: its plane turns with the link.
@@ -110,7 +110,7 @@ class Local(Struct):
     )  # (ticks, MOST_CONSTRAINTS) [m/s] how much planes had given way in the last ticks
     number: np.ndarray  # (1,) constraints in the set
     source: np.ndarray  # (capacity,) the constraint behind each row
-    counts: np.ndarray  # (10,) see above
+    counts: np.ndarray  # (11,) see above
     times: np.ndarray  # (8,) [s] see above; LOADED and HEALED [J]
     periods: np.ndarray  # (PERIODS,) [s] of the last updates
     pushes: np.ndarray  # (MOST_CONSTRAINTS,) PUSH
@@ -161,7 +161,7 @@ def make_local(active: bool, capacity: int, nv: int, buffers: np.ndarray, ticks:
         history=np.zeros((ticks, MOST_CONSTRAINTS)),
         number=np.zeros(1, np.int64),
         source=np.zeros(capacity, np.int64),
-        counts=np.zeros(10, np.int64),
+        counts=np.zeros(11, np.int64),
         times=np.zeros(8),
         periods=np.zeros(PERIODS),
         pushes=pushes,

@@ -53,7 +53,10 @@ def pack_update(
         health: HEALTHY or DIVERGED.
         objects: (n, 8) bodies near the tool that move, nearest first, and their poses.
     """
-    chosen, weights = cluster(choose(near, links, twists, local), local.cluster)
+    chosen = choose(near, links, twists, local)
+    weights = np.ones(len(chosen))
+    if len(chosen) > MOST_CONSTRAINTS:  # one is not quite several: it lets the tool turn about it
+        chosen, weights = cluster(chosen, local.cluster)
     order = np.argsort(chosen["separation"], kind="stable")
     chosen, weights = chosen[order], weights[order]
     memory = np.zeros(update_size(), np.uint8)
@@ -138,13 +141,10 @@ def choose(
 
 
 def cluster(near: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    r"""Contacts of a pair within *reach* of each other as one, and how many it stands for.
+    """Contacts of a pair within *reach* of each other as one (M24), and how many it stands for.
 
-    The cluster is where its deepest member is; its normal is the mean (TH 6.8-6.10). Members whose
-    normals oppose each other (a thin wall, an exact fit) are not one contact (errata B2). So that
-    clustering changes no force, the one has the stiffness of all that press with it:
-
-    .. math:: w = \sum_j \max(d - (s_j - s_1), 0) / d, \qquad d = \max(-s_1, 0.2\,mm)
+    Members whose normals oppose each other (a thin wall, an exact fit) are not one contact (errata
+    B2), and each is near every other.
     """
     order = np.argsort(near["separation"], kind="stable")
     groups: list[list[int]] = []
@@ -157,18 +157,38 @@ def cluster(near: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray]:
             groups.append([i])
     out, weights = near[[group[0] for group in groups]].copy(), np.ones(len(groups))
     for k, group in enumerate(groups):
-        mean = near["normal"][group].sum(axis=0)
-        out["normal"][k] = mean / np.linalg.norm(mean)
         if len(group) > 1:  # of several surfaces none is gone round
             out["bulge"][k], out["curve"][k] = 0.0, PLANE
-        weights[k] = _pressing(near["separation"][group])
+            where, weights[k] = resultant(near[group])
+            out["place"][k], out["normal"][k], out["separation"][k] = where
     return out, weights
 
 
-def _pressing(separations: np.ndarray) -> float:
-    """How many contacts press together, counted by their share of the deepest one's depth."""
-    depth = max(-separations.min(), PRESSED)
-    return float(np.maximum(1.0 - (separations - separations.min()) / depth, 0.0).sum())
+def resultant(members: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray, float], float]:
+    r"""Place, normal and separation of the one contact that presses as several do, and its weight.
+
+    .. math::
+        F = \sum_j d_j n_j, \quad n = \frac{F}{|F|}, \quad w = \sum_j (n^T n_j)^2, \quad
+        s = -\frac{|F|}{w}, \quad c = c_0 + \frac{F \times M}{|F|^2}
+
+    with the depths d_j = −s_j of the members that press, and M their moment about c_0, the first's
+    place. So force, stiffness along it, and moment are those of the members, but for the part of M
+    along F, which no frictionless point holds (TH 6.8-6.10 take the mean normal and leave the place
+    open). Where none presses yet they count as they will when the nearest is 0.2 mm deep.
+    """
+    s, first = members["separation"], members["separation"].min()
+    depth = -first if first < 0.0 else PRESSED
+    depths = np.maximum(depth - (s - first), 0.0)
+    forces = depths[:, None] * members["normal"]
+    force = forces.sum(axis=0)
+    size = float(np.linalg.norm(force))
+    normal = force / size
+    along = np.where(depths > 0.0, members["normal"] @ normal, 0.0)
+    weight = float(along @ along)
+    arms = members["place"] - members["place"][0]
+    moment = np.cross(arms, forces).sum(axis=0)
+    place = members["place"][0] + np.cross(force, moment) / size**2
+    return (place, normal, depth + first - size / weight), weight
 
 
 def _fits(near: np.ndarray, group: list[int], i: int, reach: float) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.local import depth_energy
-from detent.local.records import HEALED, LOADED, RESETS, Local
+from detent.local.records import HEALED, IN_STEP, LOADED, RESETS, Local
 from detent.servo.constants import STILL, TURNED
 from detent.servo.local.separation import spring_of
 
@@ -108,14 +108,14 @@ def match_update(
 
 
 @kernel
-def patch_depth(lo: Local, new: np.ndarray, i: int, before: int) -> float:
-    """How deep the pair of constraint i was pressed before, unless from the other side [m]."""
-    old, depth = lo.before, 0.0
+def deepest(lo: Local, new: np.ndarray, i: int, before: int) -> int:
+    """Where the pair of constraint i was pressed most, unless from the other side, or NONE."""
+    old, depth, found = lo.before, 0.0, NONE
     for j in range(before):
         s = old["separation"][j]
         if s < -depth and same_pair(old, j, new, i) and along(old, j, new, i) > OPPOSITE:
-            depth = -s
-    return depth
+            depth, found = -s, j
+    return found
 
 
 @kernel
@@ -202,11 +202,12 @@ def settle_pair(lo: Local, first: int, before: int, p: np.ndarray) -> None:
                 kept += energy
     spare = had - kept
     most = max(spare + (max(heat, 0.0) if p["local_heal"][0] > 0.0 else 0.0), 0.0)
-    share = math.sqrt(min(most / added, 1.0)) if added > 0.0 else 1.0
+    whole = added <= most or lo.counts[IN_STEP] != 0  # which owes the heat that it has not
+    share = 1.0 if whole else math.sqrt(most / added)
     added *= share * share
     if force > 0.0:
         left, true = lift_grown(lo, first, share, p)
-        if left < force and p["local_heal"][0] > 0.0:
+        if left < force and p["local_heal"][0] > 0.0 and lo.counts[IN_STEP] == 0:
             more, cost = press_on(lo, first, force - left, most - added, p)
             left, added = left + more, added + cost
         lo.counts[RESETS] += int(left < 0.5 * force and left < 0.5 * true)

@@ -17,6 +17,7 @@ from detent.local.records import (
     FACE,
     HEALTH,
     HEALTHY,
+    IN_STEP,
     LOST,
     MEAN_PERIOD,
     NEWEST,
@@ -31,9 +32,9 @@ from detent.servo.constants import CREEP_BACK
 from detent.servo.local.coherence import (
     NONE,
     UNSOUND,
+    deepest,
     find_forebear,
     match_update,
-    patch_depth,
     settle_pairs,
     was_pressed,
 )
@@ -147,7 +148,7 @@ def place_constraint(
     new: np.ndarray,
     i: int,
     r: int,
-    patch: float,
+    patch: int,
     p: np.ndarray,
     tick: int,
     age: int,
@@ -155,8 +156,9 @@ def place_constraint(
 ) -> None:
     """The constraint i of the update as number r of the set, deformed as errata E11 says.
 
-    A new one of a pair that was pressed *patch* deep begins as deep as that. If it was crossed
-    within the last *unseen* seconds, it is a collision.
+    A new one of a pair that was pressed begins as deep as the deepest of that, its *patch*. If it
+    was crossed within the last *unseen* seconds, it is a collision. An update in step deforms
+    nothing.
     """
     held, known = lo.held, lo.match[i]
     take_geometry(lo, new, i, r)
@@ -167,8 +169,10 @@ def place_constraint(
         sigma = true_separation(sc, held, r)
     else:
         follow_literally(sc, lo, r, sigma)
-    before = lo.before["separation"][known] if known != NONE else -patch
-    s = merged_separation(sigma, before, known != NONE or patch > 0.0)
+    before = lo.before["separation"][patch] if patch != NONE else 0.0
+    s = merged_separation(sigma, before, patch != NONE)
+    if lo.counts[IN_STEP] != 0:
+        s = sigma + (lo.before["offset"][patch] if patch != NONE else 0.0)
     held["relax"][r] = 0.0
     if p["local_recovery"][0] > 0.0:  # constraint interpolation instead of deformation
         s = before if known != NONE else max(sigma, 0.0)
@@ -257,7 +261,9 @@ def merge_update(
 ) -> bool:
     """Replace the set by that of an update; False if the update is of no use.
 
-    *tick* is that of virtual time, *clock* that of the schedule, skipped ticks included.
+    *tick* is that of virtual time, *clock* that of the schedule, skipped ticks included. An update
+    is in step if it saw the tool of this tick, and the last one that of the tick before: it is what
+    a synchronous session sees, and is felt as it is there.
     """
     now = tick * p["step"][0]
     if not (head[TIME] > lo.times[NEWEST] or lo.counts[SEEN] == 0):
@@ -275,10 +281,12 @@ def merge_update(
     note_period(lo)
     free_tracks(lo)
     age = max(round((now - head[TIME]) / p["step"][0]), 0)
+    heals, soon = p["local_heal"][0] > 0.0, unseen < 1.5 * p["step"][0]
+    lo.counts[IN_STEP] = int(heals and age == 0 and soon)
     before, kept = lo.number[0], 0
     for i in range(count):
         if lo.match[i] != UNSOUND:
-            patch = patch_depth(lo, new, i, before) if lo.match[i] == NONE else 0.0
+            patch = lo.match[i] if lo.match[i] != NONE else deepest(lo, new, i, before)
             first = lo.match[i] == NONE and not was_pressed(lo, new, i, before)
             since = math.inf if first else unseen
             place_constraint(sc, lo, new, i, kept, patch, p, tick, age, since)

@@ -13,6 +13,7 @@ from detent.local.records import (
     ARRIVED,
     FRESH,
     HEALED,
+    IN_STEP,
     LOADED,
     ROWS,
     TRUST,
@@ -181,7 +182,8 @@ def sense_local(s: Servo) -> None:
     mode = p["contact_mode"][0]
     if lo.times[TRUST] < 1.0:
         mode = PENALTY  # no impulses from constraints that are fading
-    for tree in range(rows.touched.shape[0]):
-        rows.touched[tree] = 1  # what an update brings has not arrived: only its path tells
+    if lo.counts[FRESH] != 0 and lo.counts[IN_STEP] == 0:
+        for tree in range(rows.touched.shape[0]):
+            rows.touched[tree] = 1  # what an update brings has not arrived: only its path tells
     classify_groups(sc, rows, mode, p["step"][0])
     strike_late(lo, rows, mode)

@@ -8,7 +8,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector, copy_vector, dot, largest
-from detent.local.records import AGE, FRESH, STRUCK, TRUST, TRUSTED, Local
+from detent.local.records import AGE, FRESH, IN_STEP, STRUCK, TRUST, TRUSTED, Local
 from detent.servo.hand.reach import map_to_hand
 from detent.servo.structs import Device, Motion, Scene, Servo
 
@@ -66,14 +66,15 @@ def smooth(s: Servo) -> None:
     Penetration does not jump by itself (`merged_separation`). What is left: constraints that
     end while they press, normals that turn, planes that retreat or change their speed. The
     torque that an update takes away (or adds) is kept, and falls to zero at the slew limit.
-    Collisions are no jumps of this kind: the residual does not survive one.
+    Collisions are no jumps of this kind: the residual does not survive one. Nor is what an update
+    in step changes: a synchronous session feels the same.
     """
     lo, mo, p = s.local, s.motion, s.parameters
     slew = p["local_slew"][0]
     unlimited = math.isinf(slew[0]) and math.isinf(slew[1])
     if s.rows.struck[0] > 0 or lo.counts[STRUCK] != 0 or unlimited:
         clear_vector(lo.residual)
-    elif lo.counts[FRESH] != 0:
+    elif lo.counts[FRESH] != 0 and lo.counts[IN_STEP] == 0:
         note_change(lo, mo)
     lo.counts[STRUCK] = int(s.rows.struck[0] > 0)
     if largest(lo.residual) > 0.0:
