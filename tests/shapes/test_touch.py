@@ -201,6 +201,21 @@ def test_the_force_of_what_slides_over_dents_is_continuous() -> None:
         assert 0.0 < 7.0 * fine <= coarse < 0.03
 
 
+def test_the_force_of_what_slides_over_a_rim_is_continuous() -> None:
+    tilt = np.array([[np.cos(0.1), 0, np.sin(0.1)], [0, 1, 0], [-np.sin(0.1), 0, np.cos(0.1)]])
+    cases = [
+        (Touching(baked("slot"), (SPHERE, (0.006, 0.0, 0.0))), (0.0185, 0.0457), EYE),
+        (Touching(baked("slot"), (BOX, (0.012, 0.012, 0.008))), (0.0135, 0.0475), tilt),
+        (Touching(baked("slot"), (BOX, (0.012, 0.012, 0.008))), (0.0295, 0.0479), EYE),
+        (Touching(baked("slot"), baked("star")), (0.0185, 0.0495),
+         turned(np.random.default_rng(4), 0.2)),
+    ]  # fmt: skip
+    for touching, (aside, height), turn in cases:
+        path = lambda x: np.array([aside + x, 0.001, height])  # noqa: E731, B023
+        coarse, fine = (largest_jump(touching, path, turn, step) for step in (2e-5, 2e-6))
+        assert 0.0 < 7.0 * fine <= coarse < 0.1
+
+
 def test_a_small_budget_keeps_the_deepest_and_counts_the_rest() -> None:
     touching = Touching(baked("dents"), (BOX, (0.02, 0.02, 0.01)))
     place = np.array([0.0, 0.0, 0.0585])

@@ -193,8 +193,7 @@ def look_up(
     if d < weighs:
         felt.deep[side, patch] += max(-d, 0.0)
         add_sample(felt, side, patch, own, other, n, p, weighs - d)
-        least = min(least, d)  # as long as it weighs, it is looked up
-    return least
+    return min(least, d)  # it may weigh by the field where it is free by triangles
 
 
 @kernel
