@@ -55,7 +55,7 @@ def approaches(one: str, two: str, count: int) -> np.ndarray:
             assert found is None or found < 1e-3
             continue
         assert found is not None
-        contacts = touching.at(aside - way * (found - 1e-5), turn)
+        contacts = touching.at(aside - way * found, turn)
         deepest = contacts[np.argmin(contacts["dist"])]
         late.append(abs(found - exact) * abs(deepest["frame"][:3] @ way))
     return np.array(late)
