@@ -35,7 +35,7 @@ from detent.setup.cost import tick_cost
 from detent.setup.describe import describe
 from detent.setup.engine import host_engine, play_engine
 from detent.setup.fitting import fitting_coupling
-from detent.setup.limits import felt_limits
+from detent.setup.limits import Felt, felt_limits
 from detent.setup.passivity import chosen_passivity
 from detent.setup.prepared import Prepared, raise_fault
 from detent.setup.restore import restored
@@ -93,7 +93,7 @@ class Session:
         engine: str | type = "mujoco",
         pace: Pace | None = None,
         sleep: bool = True,
-        passivity: Passivity | None = None,
+        passivity: Passivity | str | None = None,
     ) -> None:
         self.subject: Subject = make_subject(
             frozen, world=world, contact=contact, coupling=coupling, device=device,
@@ -245,7 +245,7 @@ class Session:
         """The 99 % cost of a tick at the start, with a collision of 16 contacts in it [ns]."""
         return tick_cost(self.subject, self, hand, rate)
 
-    def limits(self, rate: float | None = None) -> list[str]:
+    def limits(self, rate: float | None = None) -> list[Felt]:
         """The stiffness that is felt through the device, and up to where that holds it."""
         ready = self.subject.allocate(self, None, rate or self.rate, 1, None)
         return felt_limits(ready.servo.device, ready.servo.parameters)

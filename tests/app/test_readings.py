@@ -12,6 +12,7 @@ from detent.app.readings import BIN, CHARTED, SPAN, Readings, summary
 from detent.app.status import last_line
 from detent.servo.columns import ROW
 from detent.servo.loop.live import Live, Status
+from detent.servo.shown import SHOWN
 from detent.servo.structs import COLLIDING, RESTING
 
 RATE = 4000.0
@@ -24,6 +25,9 @@ class Tape:
 
     def __init__(self, rows: np.ndarray) -> None:
         self.rows, self.now = rows, len(rows)
+
+    def shown(self) -> np.ndarray:
+        return np.zeros(0, SHOWN)
 
     def recent(self, seconds: float) -> np.ndarray:
         return self.rows[max(0, self.now - round(seconds * RATE)) : self.now]
@@ -90,8 +94,9 @@ def test_numbers_of_the_moment() -> None:
     given.rows["topology_wrench"][:, 1] = 5.0
     given.rows["device_wrench"][:, :3] = (-3.0, 5.0, 0.0)
     given.rows["contacts"], given.rows["state"] = 2, RESTING
-    now = summary(given.rows[-400:], 1.0 / RATE)
-    np.testing.assert_allclose(now.parts, [[-2, 0, 0], [0, 5, 0], [-1, 0, 0]], atol=1e-12)
+    now = summary(given.rows[-400:], 1.0 / RATE, np.array([0.5, 0.0, 0.0]))
+    parts = [[-2.5, 0, 0], [0.5, 0, 0], [0, 5, 0], [-1, 0, 0]]
+    np.testing.assert_allclose(now.parts, parts, atol=1e-12)
     np.testing.assert_allclose(now.parts.sum(axis=0), now.felt)
     assert (now.contacts, now.state, now.impulse) == (2, "resting", 0.0)
     given.rows["collisions"][-10] = 1

@@ -93,11 +93,15 @@ def test_numbers_that_make_no_sense_are_refused(name: str, value: float) -> None
 @pytest.mark.parametrize(
     ("damping", "virtual", "said"),
     [
-        (1.0, 0.0, "passive to 2000, quiet on its encoders to 4000"),
-        (1.0, 2.0, "more damping than the device's own 1 passive for every hand nowhere, without"),
-        (0.0, 0.0, "nowhere, since nothing is known that the device damps, quiet on its enc"),
+        (1.0, 0.0, "hand up to 2,000 N/m, quiet on its encoders up to 4,000 N/m"),
+        (1.0, 2.0, "at no stiffness, since the damping is more than its own 1 (undamped up to 2"),
+        (0.0, 0.0, "at no stiffness, since no damping of it is known, quiet on its enc"),
     ],
 )
 def test_limits_say_why_nothing_is_passive(damping: float, virtual: float, said: str) -> None:
     limits = stiffness_limits(0.1, damping, 0.1, 5e-5, 1e-3, 0, virtual)
-    assert said in str(limits)
+    assert said in limits.said()
+
+
+def test_without_friction_nothing_is_quiet_on_encoders() -> None:
+    assert "quiet at no stiffness" in stiffness_limits(0.1, 1.0, 0.0, 5e-5, 1e-3, 0).said()

@@ -11,9 +11,12 @@ from detent import Contact, Session, World
 from detent.devices import SHEETS, Desktop, Preset, assumed, known, preset
 from detent.devices.facts import Fact, smallest
 from detent.devices.file import load_device, save_device
+from detent.devices.mapped import Mapped
+from detent.devices.protocol import Device
 from detent.devices.sheet import ASSUMABLE, Sheet
 from detent.errors import DeviceDataError, ParameterError, UnknownNameError
-from detent.hands import Constant, Guided
+from detent.hands import Constant, Guided, Impedance
+from detent.setup.sheets import sheet_of
 
 CAPS = ("force", "force_continuous", "torque", "torque_continuous", "grip")
 NAMED = (
@@ -128,18 +131,39 @@ def test_no_device_without_a_force_sensor_knows_the_hand() -> None:
     assert (ready.servo.port.state.wrench == 0.0).all()
 
 
-def test_beyond_its_reach_there_is_no_force() -> None:
-    """A hand that takes the device 0.2 m away, where its arm ends at 75 mm."""
-    path = [(0.0, 0.0, 0.0, 0.0), (0.5, 0.2, 0.0, 0.0), (1.0, 0.2, 0.0, 0.0)]
+@pytest.mark.parametrize(
+    ("device", "scale", "bends"),
+    [
+        (preset("touch"), 1.0, 1e-4),
+        (preset("hapticmaster"), 1.0, 2.4e-3),  # [m] its structure under the 23 N of the hand
+        (Mapped(preset("falcon"), 2.0), 2.0, 1e-4),
+    ],
+)
+def test_a_hand_that_goes_on_meets_the_end_stop(device: Device, scale: float, bends: float) -> None:
+    """Led 0.4 m away, where the arm ends far before: there it stays, and the force is not cut."""
+    path = [(0.0, 0.0, 0.0, 0.0), (0.5, 0.4, 0.1, 0.0), (1.0, 0.4, 0.1, 0.0)]
     world = World.from_string(
         '<mujoco><option gravity="0 0 0"/><worldbody><body name="t"><freejoint/>'
         '<geom size=".01" mass=".1"/></body></worldbody></mujoco>'
     )
-    hand = Guided(path=path, stiffness=300.0, damping=5.0)
-    run = Session(world, device=preset("touch")).run(1.0, hand)
-    far = run["device_position"][:, 0] > 0.08
-    assert far.any() and (run["device_wrench"][far] == 0.0).all()
-    assert any("out of its reach" in note for note in run.meta["notes"])
+    hand = Guided(path=path, stiffness=100.0, damping=5.0)
+    run = Session(world, device=device).run(1.0, hand)
+    sheet = sheet_of(device)
+    assert sheet is not None and sheet.sheet.reach is not None
+    far = np.linalg.norm(run["device_position"], axis=1)
+    assert far.max() == pytest.approx(scale * sheet.stop(), abs=bends)
+    assert (far[-100:] > 0.999 * far.max()).all()
+    notes = " ".join(run.meta["notes"])
+    assert "at its end stop" in notes and "out of its reach" not in notes
+
+
+@pytest.mark.parametrize("name", ["touch", "delta.6"])
+def test_the_usual_hand_holds_a_light_stylus(name: str) -> None:
+    """0.05 N·m·s/rad on 20 mg·m² at 1 kHz: sampled as it was, the hand threw the stylus about."""
+    hand = Impedance(target=(0.02, 0.01))
+    run = Session(World.builtin("corner-3d"), device=preset(name)).run(0.5, hand)
+    assert np.abs(run["device_twist"][-50:]).max() < 0.5
+    assert any("the simulated hand's gains in rotation" in note for note in run.meta["notes"])
 
 
 def test_the_desktop_device_has_the_documents_limits_and_the_tools_inertia() -> None:

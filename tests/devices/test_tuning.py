@@ -15,11 +15,20 @@ from detent.cli import app
 from detent.devices import Preset, known, preset
 from detent.devices.file import load_device
 from detent.devices.identify import Recording, bump, identify, primitive, pushes, resolution_of
-from detent.devices.tuning import Modelled, record_shaken, shake_of, tune_model, tune_plugged
+from detent.devices.tuning import (
+    Modelled,
+    Sample,
+    record_shaken,
+    shake_of,
+    tune_model,
+    tune_plugged,
+)
 from detent.errors import IdentificationError, ParameterError
 from sweeps import sweep
 
 TICK = 1e-3  # [s]
+
+HELD_BY = 300.0  # [N/m]
 
 
 def unlike(seed: int) -> tuple[Preset, int]:
@@ -137,3 +146,25 @@ def test_a_device_that_is_plugged_in_is_tuned_and_closed() -> None:
         assert not any(fact.assumed for fact in tuned.facts.values())
         assert [("move", "LET")[k] in one for k, one in enumerate(said)] == [True, True]
         assert faked.fake.force() == 0.0
+
+
+class Sprung(Modelled):
+    """A handle that somebody did not let go of."""
+
+    def tick(self, force: float, guided: float | None) -> Sample | None:
+        moved = float(self.adapter.port.state.true_pose[self.axis])
+        return super().tick(force - HELD_BY * moved, guided)
+
+
+def test_a_spring_that_holds_the_handle_is_told_and_taken_out() -> None:
+    """300 N/m at a delta.3: without its term the mass would come out at a third."""
+    model = preset("delta.3", delay=known(0.0, "a test"))
+    device = Sprung(model)
+    told = record_shaken(device, shake_of(model, 6.0))
+    found = identify(told, device.period)
+    assert found.held is not None
+    assert found.held.value == pytest.approx(HELD_BY, rel=0.02)
+    assert found.mass.value == pytest.approx(model.sheet.need("mass"), rel=0.05)
+    assert found.damping.value == pytest.approx(model.sheet.need("damping"), rel=0.05)
+    free = identify(record_shaken(Modelled(model), shake_of(model, 6.0)), device.period)
+    assert free.held is None

@@ -38,7 +38,7 @@ def test_every_claim_holds_and_its_figure_is_drawn(
 @pytest.mark.parametrize(
     ("name", "spoiled", "expected"),
     [
-        ("z-width", {"touch.off": 0.03}, {"Z.boundary-touch"}),
+        ("z-width", {"touch.4000Hz.off": 0.03}, {"Z.boundary-touch"}),
         ("passivity", {"damper.swing": 2e-3}, {"P.swing-damper"}),
         ("passivity", {"felt.acted": 1.0}, {"P.unfelt"}),
         ("delay", {"engine.33ms.1.apart": 0.03}, {"D.engine"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -11,15 +12,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from detent.devices.limits import stable_stiffness
+from detent.devices.presets import SHEETS
 from detent.errors import DetentError, MissingExtraError, ParameterError
 from detent.maps import Grid, Setting, executors, parse_axis, run_map
 from detent.maps import run as running
-from detent.maps.cells import compute
+from detent.maps.cells import compute, modelled, wall_case
 from detent.maps.executors import open_executor
-from detent.maps.figure import draw_map
+from detent.maps.figure import draw_map, draw_theory, theory_of
+from detent.maps.run import chunk_size, claim_folder
+from detent.record.plots import figure
 from waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -93,6 +99,72 @@ def test_the_file_says_what_it_is(inline: Inline, tmp_path: Path) -> None:
     assert draw_map(GRID, rows, tmp_path / "map.png").stat().st_size > 10_000
 
 
+def test_rows_of_a_preset_have_its_own_numbers_unless_the_map_goes_over_them() -> None:
+    """A Falcon: its sheet's mass and delay, the damping of the axis; at 40 mm its arm ends."""
+    base = Setting("corner", "falcon", seconds=0.5)
+    grid = Grid(base, parse_axis("own_damping=1:3:2"), parse_axis("rate=1000:4000:2:log"))
+    cells = grid.settings()
+    sheet = SHEETS["falcon"]
+    assert {one.mass for one in cells} == {sheet.need("mass")}
+    assert [one.delay for one in cells[:2]] == [sheet.need("delay") * r for r in (1000, 4000)]
+    assert [one.own_damping for one in cells] == [1.0, 1.0, 3.0, 3.0]
+    assert modelled(cells[0]).sheet.need("damping") == 1.0
+    row = compute(base.at(push=5.0))
+    assert row["error"] == "" and row["at_end"] > 0
+
+
+def test_a_preset_on_the_wall_has_its_own_period_and_the_line_of_its_theory() -> None:
+    """A Falcon under 4 kHz: it samples at 1 kHz, one period late."""
+    sheet, base = SHEETS["falcon"], Setting(device="falcon", rate=4000.0)
+    case = wall_case(base)
+    assert (case.step, case.delay, case.cap) == (1e-3, 1, sheet.need("force"))
+    edge = stable_stiffness(sheet.need("mass"), sheet.need("damping"), 1e-3, 1)
+    for share, grows in ((0.95, False), (1.05, True)):
+        row = compute(base.at(stiffness=share * edge, seconds=0.1))
+        assert row["error"] == "" and (row["growth"] > 0.0) == grows
+
+
+def test_a_scene_that_has_changed_is_computed_again(tmp_path: Path) -> None:
+    scene = tmp_path / "scene.xml"
+    scene.write_text("<mujoco/>")
+    before = Setting(world=str(scene)).key
+    scene.write_text("<mujoco><worldbody/></mujoco>")
+    assert Setting(world=str(scene)).key != before
+
+
+@pytest.mark.parametrize("cells", [3, 400, 10_000])
+@pytest.mark.parametrize("wall", [True, False])
+def test_all_cores_have_something_to_do(cells: int, wall: bool) -> None:
+    size = chunk_size(cells, wall, 2)
+    least = 40 if wall else 4
+    assert size == least if cells < 8 * least else size * 8 >= min(cells, 8 * 50)
+
+
+def test_another_map_is_not_written_over(inline: Inline, tmp_path: Path) -> None:
+    claim_folder(GRID, tmp_path)
+    run_map(GRID, tmp_path)
+    claim_folder(GRID, tmp_path)
+    other = Grid(GRID.base.at(damping=0.1), GRID.first, GRID.second)
+    with pytest.raises(ParameterError, match="a map over stiffness and rate is there"):
+        claim_folder(other, tmp_path)
+    claim_folder(other, tmp_path, replace=True)
+    (tmp_path / "file").touch()
+    with pytest.raises(ParameterError, match="a folder"):
+        claim_folder(GRID, tmp_path / "file")
+
+
+def test_the_line_of_theory_does_not_depend_on_the_cells() -> None:
+    """Two cells by two: the boundary is where the eigenvalues have it, between them."""
+    base = Setting()
+    grid = Grid(base, parse_axis("stiffness=100:9100:2"), parse_axis("rate=500:4000:2:log"))
+    axes = figure(1, 1, (4, 3), "")[1]
+    draw_theory(axes[0, 0], grid, theory_of(grid))
+    found = np.vstack([path for path in axes[0, 0].collections[0].get_paths()[0].to_polygons()])
+    for rate, stiffness in found[:: len(found) // 10]:
+        exact = stable_stiffness(0.1, 0.5, 1.0 / rate, 0)
+        assert stiffness == pytest.approx(exact, rel=0.02)
+
+
 def test_a_cell_that_fails_is_a_row_with_the_reason(tmp_path: Path) -> None:
     scene = tmp_path / "scene.xml"
     scene.write_text("<mujoco/>")
@@ -103,7 +175,13 @@ def test_a_cell_that_fails_is_a_row_with_the_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"device": "touch"}, "inertial on the wall"),
+        ({"device": "hapticmaster"}, "one that takes a force, on the wall"),
+        ({"device": "moteus-knob"}, "one that takes a force, on the wall"),
+        ({"stiffness": math.nan}, "stiffness"),
+        ({"damping": -1.0}, "damping"),
+        ({"resolution": -1e-6}, "resolution"),
+        ({"delay": 0.5}, "whole ticks"),
+        ({"delay": 200.0}, "whole ticks"),
         ({"device": "no-such-device"}, "no-such-device"),
         ({"coupling": "virtual"}, "direct on the wall"),
         ({"hand": 100.0}, "on the wall"),

@@ -15,7 +15,7 @@ from detent.kernels.stages import run_stage
 from detent.local import LocalModel
 from detent.servo import places
 from detent.servo.loop.loop import run_lockstep
-from detent.servo.shown import HOLDS, MOST_SHOWN, NEAR, NOTHING, SLIDES, TIES
+from detent.servo.shown import HOLDS, MOST_SHOWN, NEAR, NOTHING, SLIDES, TIES, WEIGHT
 from detent.world.friction import Friction
 from waiting import wait_for
 
@@ -54,6 +54,19 @@ def test_the_forces_that_are_shown_are_those_that_the_tool_feels(
     assert (shown["tool"] == 1).all() and set(shown["kind"]) <= {HOLDS, SLIDES}
     inside = np.linalg.norm(shown["rub"], axis=1) <= shown["friction"] * shown["force"] + 1e-9
     assert inside.all()
+
+
+@pytest.mark.parametrize(("cap", "left"), [(100.0, 1.0), (4.0, 4.0 / (0.5 * 9.81))])
+def test_the_weight_that_is_felt_is_shown_as_a_part(cap: float, left: float) -> None:
+    """Half a kilogram in free air, on a device that can render it, and on one that cannot."""
+    body = '<body name="t"><freejoint/><geom size=".02" mass=".5"/></body>'
+    world = World.from_string(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    device = Inertial(mass=1.0, limits=(cap,) * 6)
+    ready, shown = shown_after(Session(world, device=device), (0.0, 0.0, 5.0), 50)
+    assert list(shown["kind"]) == [WEIGHT]
+    weight = (shown["force"][:, None] * shown["normal"])[0]
+    np.testing.assert_allclose(weight, (0.0, 0.0, -left * 0.5 * 9.81), atol=1e-9)
+    np.testing.assert_allclose(weight, ready.servo.ring[49]["environment_wrench"][:3], atol=1e-9)
 
 
 def test_a_tool_that_is_dragged_along_a_wall_slides() -> None:

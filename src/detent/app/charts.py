@@ -1,4 +1,4 @@
-"""Live charts: force, impulses, depth and power, with units and axes that stand still."""
+"""Live charts: force, impulses, depth, power, energy, with units and axes that stand still."""
 
 from __future__ import annotations
 
@@ -19,14 +19,21 @@ CHARTS = (
     ("Depth [mm]", {"depth": ORANGE}, 1e3, 0.1),
     ("Power of the hand [mW]", {"given": BLUE, "returned": ORANGE}, 1e3, 1.0),
 )
+#: where somebody watches over passivity
+LEDGER = (
+    "Energy at the hand port [mJ]", {"left": BLUE, "came out": ORANGE, "owed": RED}, 1e3, 1.0
+)  # fmt: skip
 _HEAD = "margin:0.3em 0.75em 0;font-size:0.82em;line-height:1.35"
 
 
 class Charts:
     """The last seconds: what is felt, collisions, depth, and energy that comes and goes."""
 
-    def __init__(self, server: viser.ViserServer, readings: Readings, folder: Folder) -> None:
+    def __init__(
+        self, server: viser.ViserServer, readings: Readings, folder: Folder, watched: bool
+    ) -> None:
         self._gui, self._readings, self._folder = server.gui, readings, folder
+        self._kinds = (*CHARTS, LEDGER) if watched else CHARTS
         self._heads: list[viser.GuiHtmlHandle] = []
         self._charts: list[viser.GuiUplotHandle] = []
         self.draw(False)
@@ -38,7 +45,7 @@ class Charts:
         self._heads, self._charts = [], []
         time = before_now(self._readings.history()[0])
         with self._folder:
-            for title, lines, _, floor in CHARTS:
+            for title, lines, _, floor in self._kinds:
                 self._heads.append(self._gui.add_html(_head(title, lines)))
                 self._charts.append(_chart(self._gui, time, lines, floor, dark))
 
@@ -46,7 +53,7 @@ class Charts:
         """Show what is new."""
         time, values = self._readings.history()
         signals = dict(zip(CHARTED, values, strict=True))
-        for chart, (_, lines, factor, floor) in zip(self._charts, CHARTS, strict=True):
+        for chart, (_, lines, factor, floor) in zip(self._charts, self._kinds, strict=True):
             shown = [factor * signals[name] for name in lines]
             chart.data = (before_now(time), *shown)
             top = max(floor, 1.1 * max(float(one.max()) for one in shown))

@@ -11,7 +11,7 @@ import viser
 
 from detent.app.arrows import drawn_length
 from detent.app.stage import PAGE_SIZE, OnTop, Stage
-from detent.servo.shown import HOLDS, MOST_SHOWN, NEAR, SLIDES, STRIKES, TIES
+from detent.servo.shown import HOLDS, MOST_SHOWN, NEAR, SLIDES, STRIKES, TIES, WEIGHT
 
 DISC = 0.016 * PAGE_SIZE  # radius
 PATCH = 2.0  # discs: a constraint that is near, or a direction that is lost
@@ -109,6 +109,7 @@ class Contacts:
         when some come or go, and now and then, as seen from the hand point (3,) [m]; in between
         they go along with it; unless it is a moment that stands *still*.
         """
+        shown = shown[shown["kind"] != WEIGHT]  # a part of the force, and no contact
         origin = self._stage.on_top(self._stage.to_page(hand), eye).points[0]
         self._hand.position = origin
         now = time.monotonic()

@@ -73,7 +73,8 @@ class Panel:
         with gui.add_folder("Now", order=NOW):
             self._table = gui.add_html("")
             self._notes = gui.add_html("")
-        self._charts = Charts(server, readings, gui.add_folder("Plots", order=PLOTS))
+        watched = live.settings.passivity.law != "off"
+        self._charts = Charts(server, readings, gui.add_folder("Plots", order=PLOTS), watched)
 
     @property
     def _contact(self) -> Contact:
@@ -212,10 +213,11 @@ def firmer(grip: Impedance, firmness: float) -> Impedance:
 def table(status: Status, readings: Readings, engine: EngineStatus | None = None) -> str:
     """The numbers of the servo as an HTML table; ``data-name`` names each for programs."""
     now = readings.moment
-    world, joints, tie = (float(np.linalg.norm(part)) for part in now.parts)
+    world, weight, joints, tie = (float(np.linalg.norm(part)) for part in now.parts)
     cells = {
         "felt": ("<b>Felt</b>", f"{np.linalg.norm(now.felt):.2f} N"),
         "force": ("– world", f"{world:.2f} N"),
+        "weight": ("– weight", f"{weight:.2f} N"),
         "joints": ("– joints", f"{joints:.2f} N"),
         "tie": ("– coupling", f"{tie:.2f} N"),
         "hand": ("Hand", f"{np.linalg.norm(now.hand):.2f} N"),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from detent.servo.loop.live import Live
+from detent.servo.shown import WEIGHT
 from detent.servo.structs import COLLIDING, FREE
 
 MOMENT = 0.1  # [s] over which numbers are averaged, so that they can be read
@@ -15,8 +16,12 @@ BIN = 0.025  # [s]
 SPAN = 6.0  # [s] of the charts
 
 STATES = ("free", "colliding", "resting")
+NO_FORCE = np.zeros(3)
 CONSTRAINED = "constrained"  # free, but for joints and loops
-CHARTED = ("felt", "world", "joints", "impulse", "depth", "given", "returned")
+CHARTED = (
+    *("felt", "world", "joints", "impulse", "depth", "given", "returned"),
+    *("left", "came out", "owed"),
+)
 DEEP = 0.2  # of the tool's size: a contact that deep is softer than the pull
 
 
@@ -26,7 +31,7 @@ class Moment(NamedTuple):
     environment: np.ndarray  # (3,) [N] mean force of the world on the tool
     hand: np.ndarray  # (3,) [N] mean force of the hand on the device
     felt: np.ndarray  # (3,) [N] mean force of the device on the hand
-    parts: np.ndarray  # (3, 3) [N] of it: of the world, of joints and loops, of the coupling
+    parts: np.ndarray  # (4, 3) [N] of it: contacts, weight, joints and loops, the coupling
     impulse: float  # [N·s] largest of a collision
     contacts: int
     constraints: int  # directions in which the held link cannot follow the hand
@@ -51,13 +56,14 @@ class Readings:
         self.altered = 0  # ticks that the force path changed
         self.passive = 0  # ticks in which the controller of passivity acted
         self.energy = 0.0  # [J] at the hand port now: W
+        self.left = 0.0  # [J] that may still come out: E
         self.bounded = 0  # ticks in which the step bounded a contact's gains
         self.felt = 0.0  # [N] largest force on the hand since the start, but for collisions
         self.impulse = 0.0  # [N·s] largest of a collision since the start
         self.fresh = 0.0  # [N·s] largest of those since the last refresh
         self.travel = 0.0  # [m] of the hand point since the start
         none = np.zeros(3)
-        parts = np.zeros((3, 3))
+        parts = np.zeros((4, 3))
         self.moment = Moment(none, none, none, parts, 0.0, 0, 0, STATES[FREE], 0.0, False)
         self.arrows = np.zeros((4, 3))  # [N] felt, hand, world, joints and loops
 
@@ -81,7 +87,7 @@ class Readings:
         if not len(rows):
             return
         newest = rows[rows["time"] > rows["time"][-1] - MOMENT]
-        self.moment = summary(newest, 1.0 / self._live.rate)
+        self.moment = summary(newest, 1.0 / self._live.rate, weight_in(self._live.shown()))
         last = rows[rows["time"] > rows["time"][-1] - ARROW_MOMENT]
         names = ("device_wrench", "hand_wrench", "environment_wrench", "topology_wrench")
         self.arrows = np.array([last[name][:, :3].mean(axis=0) for name in names])
@@ -94,6 +100,7 @@ class Readings:
         self.altered += int(rows["altered"].sum())
         self.passive += int(rows["passive"].sum())
         self.energy = float(rows["port_energy"][-1])
+        self.left = float(rows["passive_energy"][-1])
         self.bounded += int(np.count_nonzero(rows["bounded"]))
         self.travel += float(length(np.diff(rows["tool_position"], axis=0)).sum())
         values = charted(rows, 1.0 / self._live.rate)
@@ -110,14 +117,20 @@ class Readings:
             np.maximum.at(signal, number[kept] % count, value[kept])
 
     def history(self) -> tuple[np.ndarray, np.ndarray]:
-        """Time [s] (n,), and the largest value in each bin of the signals (7, n)."""
+        """Time [s] (n,), and the largest value in each bin of the signals (10, n)."""
         count = self._bins.shape[1]
         whole = np.arange(self._newest - count + 1, self._newest)  # without the unfinished one
         return BIN * whole, self._bins[:, whole % count]
 
 
-def summary(rows: np.ndarray, step: float) -> Moment:
-    """Numbers of a few rows, which are *step* [s] apart."""
+def weight_in(shown: np.ndarray) -> np.ndarray:
+    """(3,) [N] of the tool, as it is felt, by `Live.shown`."""
+    weight = shown[shown["kind"] == WEIGHT]
+    return np.asarray((weight["force"][:, None] * weight["normal"]).sum(axis=0))
+
+
+def summary(rows: np.ndarray, step: float, weight: np.ndarray = NO_FORCE) -> Moment:
+    """Numbers of a few rows, which are *step* [s] apart, with the weight (3,) [N] in them."""
     felt = rows["device_wrench"][:, :3].mean(axis=0)
     world = rows["environment_wrench"][:, :3].mean(axis=0)
     joints = rows["topology_wrench"][:, :3].mean(axis=0)
@@ -125,7 +138,7 @@ def summary(rows: np.ndarray, step: float) -> Moment:
         environment=world,
         hand=rows["hand_wrench"][:, :3].mean(axis=0),
         felt=felt,
-        parts=np.array([world, joints, felt - world - joints]),
+        parts=np.array([world - weight, weight, joints, felt - world - joints]),
         impulse=float(impulses(rows, step).max()),
         contacts=int(rows["contacts"][-1]),
         constraints=int(rows["constraints"][-1]),
@@ -160,7 +173,8 @@ def lag_of(rows: np.ndarray) -> float | None:
 
 
 def charted(rows: np.ndarray, step: float) -> np.ndarray:
-    """The signals of the charts (7, n): forces [N], impulses [N·s], depth [m], powers [W].
+    """The signals of the charts (10, n): forces [N], impulses [N·s], depth [m], powers [W],
+    and energies [J]: E that is left at the hand port, −W that came out, −E that is owed.
 
     A collision is an impulse, no force: the forces leave its ticks out.
     """
@@ -172,7 +186,9 @@ def charted(rows: np.ndarray, step: float) -> np.ndarray:
     power = np.einsum("ij,ij->i", rows["hand_wrench"], rows["device_twist"])
     deep = np.maximum(rows["depth"], 0.0)
     powers = [np.maximum(power, 0.0), np.maximum(-power, 0.0)]
-    return np.array([*forces, impulses(rows, step), deep, *powers])
+    left, port = rows["passive_energy"], rows["port_energy"]
+    energies = [np.maximum(one, 0.0) for one in (left, -port, -left)]
+    return np.array([*forces, impulses(rows, step), deep, *powers, *energies])
 
 
 def length(vectors: np.ndarray) -> np.ndarray:

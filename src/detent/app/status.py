@@ -82,7 +82,9 @@ def line(status: Status, readings: Readings) -> str:
     force = float(np.linalg.norm(now.felt))
     contacts = f"{now.contacts} contact{'' if now.contacts == 1 else 's'}"
     bounded = f" · gains bounded in {readings.bounded} ticks" if readings.bounded else ""
-    kept = f" · W {1e3 * readings.energy:.1f} mJ" if readings.energy != 0.0 else ""
+    kept = ""
+    if readings.energy != 0.0:
+        kept = f" · W {1e3 * readings.energy:.1f}, E {1e3 * readings.left:.1f} mJ"
     kept += f" · kept passive in {readings.passive} ticks" if readings.passive else ""
     return f"{_timing(status, status.recent)} · {contacts} · {force:5.1f} N{bounded}{kept}"
 

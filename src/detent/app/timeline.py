@@ -20,6 +20,7 @@ SIGNALS = (
     ("Force on the hand [N]", "device_wrench", 1.0),
     ("Depth [mm]", "depth", 1e3),
     ("Kinetic energy of the tool [mJ]", "tool_energy", 1e3),
+    ("Energy at the hand port, |W| [mJ]", "port_energy", 1e3),
 )
 
 

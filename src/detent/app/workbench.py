@@ -71,7 +71,7 @@ class Workbench:
         self._handle = Handle(server, stage, self._picture.tool_meshes, self.pull.take)
         self._tracks = Tracks(server, stage) if mechanism is not None else None
         hand = grip(session, stage, live.rate)
-        limits = session.limits(live.rate)
+        limits = [str(one) for one in session.limits(live.rate)]
         self._panel = Panel(server, live, hand, firmness, self.pull, self.readings, notice, limits)
         self._controls = Controls(server.gui, session, live, recording)
         self._view = View(server, stage, self.pull, dark, touchable)

@@ -51,7 +51,8 @@ def shares(workers: int, side: int = SIDE) -> tuple[float, list[Share]]:
     axes = (f"stiffness=200:5000:{side}", f"damping=0:2:{side}")
     grid = Grid(Setting(seconds=0.1), *(parse_axis(axis) for axis in axes))
     settings = grid.settings()
-    tasks = [settings[i : i + running.CHUNK] for i in range(0, len(settings), running.CHUNK)]
+    size = running.chunk_size(len(settings), True, 2)
+    tasks = [settings[i : i + size] for i in range(0, len(settings), size)]
     begun = time.process_time()
     with (
         tempfile.TemporaryDirectory() as folder,

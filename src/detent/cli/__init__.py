@@ -57,7 +57,10 @@ out = Console(emoji=False)
 CLOSE = 0.6  # how alike two names are, 0 to 1, before one is taken for the other
 CheckedDevice = Annotated[
     str | None,
-    typer.Option("--device", help="Also how stiff the world is on it, and what it can hold."),
+    typer.Option(
+        "--device",
+        help="As in `detent play`: also how stiff the world is on it, and what it can hold.",
+    ),
 ]
 
 
@@ -175,7 +178,7 @@ def check(
     found = inspect_world(world)
     found |= try_ticks(world, as_json)
     if device is not None:
-        found |= {"felt_stiffness": device_limits(world, device)}
+        add_limits(found, world, device, as_json)
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -189,7 +192,9 @@ def check(
         out.print(f"[yellow]![/] {escape(warning)}", highlight=False)
     if not found["warnings"]:
         out.print("[green]nothing is wrong with it[/]")
-    command = play_command(scene, {"tool": tool} | options, "--local" in found["tick_with_local"])
+    command = play_command(
+        scene, {"tool": tool, "device": device} | options, "--local" in found["tick_with_local"]
+    )
     out.print(f"feel it: [bold]{escape(command)}[/]", highlight=False, soft_wrap=True)
 
 
@@ -207,12 +212,19 @@ def play_command(scene: str, options: dict[str, Any], local: bool) -> str:
     return shlex.join(["detent", "play", scene, *told])
 
 
-def device_limits(world: Any, name: str) -> list[str]:
+def add_limits(found: dict[str, Any], world: Any, name: str, as_json: bool) -> None:
     """The stiffness that is felt of a world on a device, and what that can hold."""
     from detent.cli.devices import chosen_device
+    from detent.devices.limits import digits
     from detent.session import Session
 
-    return Session(world, device=chosen_device(name)).limits()
+    session = Session(world, device=chosen_device(name))
+    felt = session.limits()
+    found["warnings"] += filter(None, [one.warning(session.passivity.law) for one in felt])
+    brief: Any = [f"{digits(one.stiffness)} {one.unit}, {one.verdict}" for one in felt]
+    if session.device.takes_motion:
+        brief = "that of the display: it is told how to move, and senses the hand"
+    found["felt_stiffness"] = [one.numbers() for one in felt] if as_json else brief
 
 
 def try_ticks(world: Any, quiet: bool) -> dict[str, Any]:

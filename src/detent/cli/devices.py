@@ -216,6 +216,12 @@ def print_tuned(tuned: Tuned) -> None:
     table.add_row("readings", f"every {1e3 * found.period:.3g} ms, jitter {1e3 * found.jitter:.3f}")
     out.print(table)
     unit = "N·m/rad" if turns else "N/m"
+    if found.held is not None:
+        out.print(
+            f"[yellow]![/] {found.held.value:.3g} ± {found.held.within:.2g} {unit} pull it back: "
+            "was it let go? A hand adds its own mass and damping; a spring of its own is left out",
+            highlight=False,
+        )
     out.print(f"a stiffness of {tuned.stiffness:.4g} {unit} will hold", highlight=False)
     damping, friction = (max(one.value - one.within, 0.0) for one in found[1:3])
     delay = max(math.ceil(round(found.delay.value / found.period, 3)), 0)
@@ -223,10 +229,8 @@ def print_tuned(tuned: Tuned) -> None:
         found.mass.value, damping, friction, found.resolution or 0.0, found.period, delay,
         tuned.damping,
     )  # fmt: skip
-    out.print(
-        f"with {tuned.damping:.4g} {units[1]} of damping, and its own friction at least: {limits}",
-        highlight=False,
-    )
+    least = f"with {tuned.damping:.4g} {units[1]} of damping, and its own friction at least"
+    out.print(f"{least}: {limits.said(unit)}", highlight=False)
 
 
 def chosen_device(name: str | None) -> Device:
@@ -235,7 +239,7 @@ def chosen_device(name: str | None) -> Device:
     from detent.devices.drivers import real
     from detent.devices.file import load_device
 
-    if name is None or name == "impedance":
+    if name is None or name in ("impedance", "desktop"):
         return Desktop()
     if name == "ideal":
         return Inertial()

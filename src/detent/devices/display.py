@@ -51,6 +51,7 @@ class AdmittanceDisplay:
     limits: Sequence[float] | None = None  # (6,) [N, N·m] of the actuators
     subspace: str | None = None  # planar, translational or full; None = the mechanism's
     seed: int = 0  # of the noise
+    reach: float = 0.0  # [m] from its start to its end stop; 0 = anywhere
 
     def __post_init__(self) -> None:
         if not 0.0 < positive("steering", self.steering) <= math.pi / 2.0:
@@ -62,6 +63,7 @@ class AdmittanceDisplay:
         positives("structure", self.structure, (2,), "two positive numbers")
         vector("display bias", self.bias, (6,))
         not_negative("effector", self.effector)
+        not_negative("reach", self.reach)
         vector("display gravity", self.gravity, (3,))
         positive("bandwidth", self.bandwidth)
         positive("damping_ratio", self.damping_ratio)
@@ -136,7 +138,7 @@ class AdmittanceDisplay:
     def adapter(self, placed: Placed) -> Adapter:
         """The simulated display at the start, behind its port."""
         state, command, hand = placed.begin()
-        display = make_display(state, command, hand, NOISE_LENGTH)
+        display = make_display(state, command, hand, NOISE_LENGTH, self.reach)
         display.mobility[:], display.mask[:] = placed.mobility, placed.mask
         display.step[:] = placed.step
         display.origin[:] = display.pose[:] = state.true_pose

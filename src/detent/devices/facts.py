@@ -10,20 +10,31 @@ from detent.errors import ParameterError
 
 @dataclass(frozen=True)
 class Fact:
-    """A value, and where it comes from: a source, or, if it is assumed, a reason."""
+    """A value, and where it comes from: a source, or, if it is assumed, a reason.
+
+    What was measured may be off by ``within`` (95 %).
+    """
 
     value: float
     source: str
     assumed: bool = False
+    within: float = 0.0
 
     def __post_init__(self) -> None:
         not_negative("value of a fact", self.value)
+        not_negative("within of a fact", self.within)
         if not isinstance(self.source, str) or not self.source.strip():
             raise ParameterError("source", self.source, "who says so, in words")
 
     def __str__(self) -> str:
         kind = "assumed: " if self.assumed else ""
-        return f"{self.value:g} ({kind}{self.source})"
+        off = f" ± {self.within:.2g}" if self.within > 0.0 else ""
+        return f"{self.value:g}{off} ({kind}{self.source})"
+
+    @property
+    def least(self) -> float:
+        """The lower bound of its confidence."""
+        return max(self.value - self.within, 0.0)
 
 
 def known(value: float, source: str) -> Fact:

@@ -25,7 +25,12 @@ def load_device(path: str | Path) -> Preset:
     facts = content.get("facts", {})
     try:
         made = {
-            name: Fact(float(one["value"]), one["source"], bool(one.get("assumed", False)))
+            name: Fact(
+                float(one["value"]),
+                one["source"],
+                bool(one.get("assumed", False)),
+                float(one.get("within", 0.0)),
+            )
             for name, one in facts.items()
         }
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -37,6 +42,7 @@ def save_device(path: str | Path, name: str, facts: dict[str, Fact]) -> None:
     """Write a device file."""
     told = {
         field: {"value": fact.value, "source": fact.source, "assumed": fact.assumed}
+        | ({"within": fact.within} if fact.within > 0.0 else {})
         for field, fact in facts.items()
     }
     Path(path).write_text(json.dumps({"preset": name, "facts": told}, indent=1), encoding="utf-8")

@@ -12,7 +12,8 @@ outside of a window, and integrated by parts, the law asks for positions alone:
 
 (modulating functions, [Preisig93]). In windows of motion in one direction it is linear in
 m, b and c; d is the delay with which least is left over. Confidence is that of a jackknife over
-blocks of windows.
+blocks of windows. A handle that is held after all, or has a spring of its own, also feels
+k x + g: where k is beyond doubt both are taken out, and k is told.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ BLOCKS = 20  # of the jackknife
 FEWEST = 100  # windows
 SURE = 2.0  # standard errors: 95 %
 LONGEST = 0.02  # [s] of delay that is looked for
+RELEASED = 3  # numbers of a released handle; of a held one five
+BEYOND_DOUBT = 3.0  # times what a stiffness may be off by, from which on the handle is held
+FELT = 0.05  # of the force that is told: a spring that does less does not matter
 UNEVEN = 0.02  # periods of jitter from which on readings are evened
 
 
@@ -64,6 +68,7 @@ class Identified(NamedTuple):
     period: float  # [s] between readings, median
     jitter: float  # [s] standard deviation of it
     windows: int  # that were used
+    held: Found | None = None  # [N/m, N·m/rad] of what holds it; None: nothing does
 
 
 def bump(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,10 +98,10 @@ def speeds(at: np.ndarray, x: np.ndarray, count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of one direction: their centres, and ∫ x φ̈, −∫ x φ̇, ± ∫ φ of each."""
+    """Windows of one direction: their centres, and ∫ x φ̈, −∫ x φ̇, ± ∫ φ, ∫ x φ, ∫ φ of each."""
 
     centre: np.ndarray  # (w,) [s]
-    rows: np.ndarray  # (w, 3)
+    rows: np.ndarray  # (w, 5)
 
 
 def find_windows(told: Recording, width: float) -> Windows:
@@ -116,14 +121,16 @@ def find_windows(told: Recording, width: float) -> Windows:
         s = (at[part] - centre) / half
         one, two = bump(s)
         away = x[part] - x[first]  # a constant is nothing to either
-        weight = np.gradient(s) * half
+        weight, whole = np.gradient(s) * half, half * 256.0 / 315.0
         rows.append([
             (away * two * weight).sum() / half**2,
             -(away * one * weight).sum() / half,
-            sign[first] * half * 256.0 / 315.0,
+            sign[first] * whole,
+            ((x[part] - x[0]) * (1.0 - s * s) ** POWER * weight).sum(),
+            whole,
         ])  # fmt: skip
         centres.append(centre)
-    return Windows(np.array(centres), np.array(rows).reshape(-1, 3))
+    return Windows(np.array(centres), np.array(rows).reshape(-1, 5))
 
 
 def pushes(told: Recording, centres: np.ndarray, width: float, delay: float) -> np.ndarray:
@@ -141,24 +148,35 @@ def pushes(told: Recording, centres: np.ndarray, width: float, delay: float) -> 
 
 
 def fitted(rows: np.ndarray, push: np.ndarray) -> tuple[np.ndarray, float]:
-    """m, b, c by least squares, and what is left over (rms)."""
+    """m, b, c (and k, g) by least squares, and what is left over (rms)."""
     found, *_ = np.linalg.lstsq(rows, push, rcond=None)
     return found, float(np.sqrt(np.mean((rows @ found - push) ** 2)))
 
 
-def find_delay(told: Recording, seen: Windows, width: float, tick: float) -> float:
+def find_delay(
+    told: Recording, seen: Windows, width: float, tick: float, numbers: int = RELEASED
+) -> float:
     """[s] a whole number of ticks: the one with which least is left over."""
     ticks = np.arange(math.ceil(LONGEST / tick) + 1)
-    left = [fitted(seen.rows, pushes(told, seen.centre, width, d * tick))[1] for d in ticks]
+    rows = seen.rows[:, :numbers]
+    left = [fitted(rows, pushes(told, seen.centre, width, d * tick))[1] for d in ticks]
     return float(ticks[int(np.argmin(left))] * tick)
 
 
 def spread(rows: np.ndarray, push: np.ndarray) -> np.ndarray:
-    """(3,) standard errors of m, b, c: leaving out one block of windows at a time."""
+    """Standard errors of m, b, c (and k, g): leaving out one block of windows at a time."""
     blocks = np.array_split(np.arange(len(push)), BLOCKS)
     kept = [np.setdiff1d(np.arange(len(push)), block) for block in blocks]
     found = np.array([fitted(rows[k], push[k])[0] for k in kept])
     return np.asarray(np.sqrt((BLOCKS - 1) * found.var(axis=0)))
+
+
+def held_by(told: Recording, seen: Windows, push: np.ndarray) -> Found | None:
+    """[N/m, N·m/rad] of the spring that pulls the handle back, if there is one beyond doubt."""
+    stiffness = float(fitted(seen.rows, push)[0][RELEASED])
+    within = SURE * float(spread(seen.rows, push)[RELEASED])
+    matters = stiffness * np.ptp(told.position) > FELT * np.ptp(told.force)
+    return Found(stiffness, within) if matters and stiffness > BEYOND_DOUBT * within else None
 
 
 def resolution_of(position: np.ndarray) -> float | None:
@@ -209,12 +227,20 @@ def identify(told: Recording, tick: float) -> Identified:
         )
     delay = find_delay(told, seen, width, tick)
     push = pushes(told, seen.centre, width, delay)
-    found, _ = fitted(seen.rows, push)
-    sure = SURE * spread(seen.rows, push)
+    rows, held = seen.rows[:, :RELEASED], held_by(told, seen, push)
+    if held is not None:
+        rows = seen.rows
+        delay = find_delay(told, seen, width, tick, rows.shape[1])
+        push = pushes(told, seen.centre, width, delay)
+        held = held_by(told, seen, push)
+    found, _ = fitted(rows, push)
+    sure = SURE * spread(rows, push)
     if found[0] <= 0.0 or sure[0] > found[0]:
         raise IdentificationError(f"a mass of {found[0]:.3g} ± {sure[0]:.2g} is none")
-    mass, damping, friction = (Found(float(v), float(w)) for v, w in zip(found, sure, strict=True))
+    mass, damping, friction = (
+        Found(float(v), float(w)) for v, w in zip(found[:3], sure[:3], strict=True)
+    )
     return Identified(
         mass, damping, friction, Found(delay, tick), resolution_of(told.position), period, jitter,
-        len(seen.centre),
+        len(seen.centre), held,
     )  # fmt: skip

@@ -45,6 +45,7 @@ class Inertial:
     integrator: str = "held"  # as a mass under a held force, or "velocity-first" (ideal)
     noise: float = 0.0  # [m] rms of its readings, white and the same in every run
     exact: bool = False  # the inertia of a linkage at the start, also where its joints hold it
+    reach: float = 0.0  # [m] from its start to its end stop, hard and plastic; 0 = anywhere
     gentle: bool = False  # never more than 500 N but in the tick of an impulse: a session's default
 
     def __post_init__(self) -> None:
@@ -62,6 +63,7 @@ class Inertial:
                 not_negative(f"device {name}", value)
         not_negative("device resolution", self.resolution)
         not_negative("device noise", self.noise)
+        not_negative("device reach", self.reach)
         vector("device offset", self.offset, (2, 3))
         one_of("device integrator", self.integrator, INTEGRATORS)
         self.cap()
@@ -109,7 +111,7 @@ class Inertial:
     def adapter(self, placed: Placed) -> Adapter:
         """The simulated mass at the start, behind its port."""
         state, command, hand = placed.begin()
-        mass = make_mass(state, command, hand, NOISE_LENGTH if self.noise > 0.0 else 1)
+        mass = make_mass(state, command, hand, NOISE_LENGTH if self.noise > 0.0 else 1, self.reach)
         if self.noise > 0.0:
             rows = np.random.default_rng(0).standard_normal(mass.noise.shape)
             mass.noise[:] = self.noise * rows * placed.mask[:3]

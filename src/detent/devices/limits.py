@@ -17,8 +17,14 @@ from detent.checks import not_negative, positive
 from detent.errors import ParameterError
 from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 
+MOST_LATE = 1000  # [periods] of delay that limits are computed for
 _FREQUENCIES = 4096  # at which the condition of passivity is looked at
 _HALVINGS = 60  # of an interval that has a stiffness in it
+
+
+def digits(value: float) -> str:
+    """Four digits that count, without a power of ten: 13,070."""
+    return f"{float(f'{value:.4g}'):,.10g}"
 
 
 @dataclass(frozen=True)
@@ -31,20 +37,25 @@ class StiffnessLimits:
     undamped: float  # the passive one of a wall without damping, which hurts passivity
     own: float  # [N·s/m, N·m·s/rad] damping of the device that counts in them
 
-    def __str__(self) -> str:
-        quiet = "" if math.isinf(self.quiet) else f", quiet on its encoders to {self.quiet:.4g}"
-        return f"stable to {self.stable:.4g}, {self._passive}{quiet}"
+    def said(self, unit: str = "N/m") -> str:
+        """In words, with the unit of the stiffness."""
+        words = [f"stable up to {digits(self.stable)} {unit}", self._passive(unit)]
+        if self.quiet == 0.0:
+            words.append("on its encoders quiet at no stiffness, since no friction of it is known")
+        elif math.isfinite(self.quiet):
+            words.append(f"quiet on its encoders up to {digits(self.quiet)} {unit}")
+        return ", ".join(words)
 
-    @property
-    def _passive(self) -> str:
+    def _passive(self, unit: str) -> str:
         """Up to where no hand gets energy, and why it may be nowhere."""
         if self.passive > 0.0:
-            return f"passive to {self.passive:.4g}"
+            return f"passive for every hand up to {digits(self.passive)} {unit}"
+        nowhere = "passive for every hand at no stiffness"
         if self.own == 0.0:
-            return "passive for every hand nowhere, since nothing is known that the device damps"
+            return f"{nowhere}, since no damping of it is known"
         return (
-            f"with more damping than the device's own {self.own:.3g} passive for every hand "
-            f"nowhere, without it to {self.undamped:.4g}"
+            f"{nowhere}, since the damping is more than its own {self.own:.3g} (undamped up to "
+            f"{digits(self.undamped)} {unit})"
         )
 
 
@@ -78,14 +89,19 @@ def stiffness_limits(
         ("virtual damping", virtual_damping),
     ):
         not_negative(name, value)
-    if delay_ticks != int(delay_ticks) or delay_ticks < 0:
-        raise ParameterError("delay_ticks", delay_ticks, "a whole number from 0 on")
+    check_delay(delay_ticks)
     stable = stable_stiffness(mass, damping, step, int(delay_ticks), virtual_damping)
     passive, undamped = (
         passive_stiffness(damping, step, int(delay_ticks), wall) for wall in (virtual_damping, 0.0)
     )
     quiet = 2.0 * coulomb / resolution if resolution > 0.0 else math.inf
     return StiffnessLimits(stable, passive, quiet, undamped, damping)
+
+
+def check_delay(delay_ticks: float) -> None:
+    """A whole number of ticks that a matrix of eigenvalues can have."""
+    if delay_ticks not in range(MOST_LATE + 1):
+        raise ParameterError("delay_ticks", delay_ticks, f"a whole number from 0 to {MOST_LATE}")
 
 
 def rule_of_thumb(
@@ -157,6 +173,9 @@ def sampled_joint(stiffness: float, damping: float, step: float, delay: int) -> 
 
 def stable_joint(damping: float, step: float, delay: int) -> float:
     """The largest stiffness [1/s²] that joints may have beside a damping [1/s]; 0 if none."""
+    not_negative("damping", damping)
+    positive("step", step)
+    check_delay(delay)
     return _stiffest(
         lambda stiffness: sampled_joint(stiffness, damping, step, delay), 4.0 / step**2
     )
@@ -223,15 +242,22 @@ def passive_stiffness(
     return float((left[pulls] / spring[pulls]).min())
 
 
-def region(stiffness: float, damping: float, coulomb: float, resolution: float, step: float) -> str:
+def region(
+    stiffness: float,
+    damping: float,
+    coulomb: float,
+    resolution: float,
+    step: float,
+    delay_ticks: int = 0,
+) -> str:
     r"""Where a wall lies in the plane of [Diolaiti06]: what friction does about its encoders.
 
     .. math:: \sigma = \frac{b}{K T}, \qquad \psi = \frac{c}{K D}
 
-    σ > ½ is "stable"; below it, with ψ > ½, friction keeps small motion "quiet"; else it "cycles".
-    The limits are from memory of the paper, and agree with what sessions do (docs/passivity.md).
+    σ > ½ + d is "stable" (the paper has no delay d; see `rule_of_thumb`); below it, with ψ > ½,
+    friction keeps small motion "quiet"; else it "cycles". The limits are from memory of the paper.
     """
-    if damping / (stiffness * step) > 0.5:
+    if damping / (stiffness * step) > 0.5 + delay_ticks:
         return "stable"
     held = math.inf if resolution == 0.0 else coulomb / (stiffness * resolution)
     return "quiet" if coulomb > 0.0 and held > 0.5 else "cycles"

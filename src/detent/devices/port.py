@@ -17,6 +17,7 @@ SEQUENCE, STAMP, BUTTONS, FLAGS = range(4)  # number of the reading, its time [n
 # Bits of the flags of a state. A driver sets them; the tick records nothing of them yet, and what
 # is done about a device that is not ready is the driver's.
 VALID, CALIBRATED, FORCE_ON, DEAD_MAN = 1, 2, 4, 8
+AT_STOP = 16  # a simulated device is at its end stop
 
 
 class State(Struct):

@@ -158,10 +158,11 @@ class Preset:
             friction=self._both("friction"),
             damping=self._both("damping"),
             resolution=sheet.get("resolution") or 0.0,
+            reach=self.stop(),
         )
         adapter = mass.adapter(placed)
         struct: Any = adapter.struct
-        struct.hold[0], struct.senses[0] = hold, 0
+        struct.hold[0], struct.senses[0], struct.room.lasts[0] = hold, 0, 3 * hold
         struct.differences[0] = 1
         struct.blend[0] = 1.0 - math.exp(-2.0 * math.pi * VELOCITY_HZ * hold * placed.step)
         return adapter
@@ -179,7 +180,12 @@ class Preset:
             structure=(self.sheet.need("stiffness"), math.inf),
             resolution=resolution,
             subspace=self.sheet.senses,
+            reach=self.stop(),
         )
+
+    def stop(self) -> float:
+        """[m] from its centre to its end stop: an encoder step before it counts as out of reach."""
+        return max((self.sheet.get("reach") or 0.0) - (self.sheet.get("resolution") or 0.0), 0.0)
 
     def said(self) -> list[str]:
         """What is assumed of it, and what it cannot do."""

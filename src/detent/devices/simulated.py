@@ -8,6 +8,7 @@ import numpy as np
 
 from detent.devices.constants import MOST_DELAY
 from detent.devices.port import SEQUENCE, STAMP, Command, State
+from detent.devices.room import Room, make_room, stop_at_end
 from detent.kernels.constants import HELD, VELOCITY_FIRST
 from detent.kernels.jit import kernel
 from detent.kernels.so3 import integrate_quaternion, pose_error
@@ -21,6 +22,7 @@ class Mass(Struct):
     state: State
     command: Command
     hand: np.ndarray  # (6,) [N, N·m] of the simulated hand
+    room: Room
     mobility: np.ndarray  # (6, 6) M⁻¹ in the subspace, zero outside
     friction: np.ndarray  # (2,) [N, N·m] Coulomb
     damping: np.ndarray  # (2,) [N·s/m, N·m·s/rad]
@@ -44,13 +46,16 @@ class Mass(Struct):
     last: np.ndarray  # (7,) pose as it was measured in the last tick
 
 
-def make_mass(state: State, command: Command, hand: np.ndarray, noise: int = 1) -> Mass:
-    """A mass that is nowhere yet, with room for so many ticks of noise."""
+def make_mass(
+    state: State, command: Command, hand: np.ndarray, noise: int = 1, reach: float = 0.0
+) -> Mass:
+    """A mass where *state* has it, with room for so many ticks of noise."""
     a, whole = np.zeros, np.int64
     return Mass(
-        state=state, command=command, hand=hand, mobility=a((6, 6)), friction=a(2), damping=a(2),
-        resolution=a(1), noise=a((noise, 3)), step=a(1), delay=a(1, whole), integrator=a(1, whole),
-        response=a((3, 6, 6)), differences=a(1, whole), blend=np.ones(1), senses=np.ones(1, whole),
+        state=state, command=command, hand=hand, room=make_room(state.true_pose, reach),
+        mobility=a((6, 6)), friction=a(2), damping=a(2), resolution=a(1), noise=a((noise, 3)),
+        step=a(1), delay=a(1, whole), integrator=a(1, whole), response=a((3, 6, 6)),
+        differences=a(1, whole), blend=np.ones(1), senses=np.ones(1, whole),
         hold=np.ones(1, whole), ticks=a(1, whole), delayed=a((MOST_DELAY + 1, 6)),
         push=a(6), acceleration=a(6), free=a(6), after=a(6), travel=a(6), last=a(7),
     )  # fmt: skip
@@ -262,6 +267,7 @@ def write_mass(m: Mass) -> None:
         move_held(m)
     else:
         move_velocity_first(m)
+    stop_at_end(m.room, m.state, m.state.true_pose, m.state.true_twist)
     m.ticks[0] += 1
     if m.ticks[0] % m.hold[0] == 0:
         m.state.counts[SEQUENCE] += 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from detent.devices.port import SEQUENCE, STAMP, Command, State
+from detent.devices.port import AT_STOP, FLAGS, SEQUENCE, STAMP, Command, State
+from detent.devices.room import Room, make_room, stop_at_end
 from detent.devices.simulated import rounded, slow_down
 from detent.kernels.jit import kernel
 from detent.kernels.so3 import integrate_quaternion, rotation_error
@@ -22,6 +23,7 @@ class Display(Struct):
     state: State
     command: Command
     hand: np.ndarray  # (6,) [N, N·m] of the simulated hand
+    room: Room  # of the actuators
     mobility: np.ndarray  # (6, 6) M⁻¹ in the subspace, zero outside
     mask: np.ndarray  # (6,) 1 inside the subspace
     step: np.ndarray  # (1,) [s]
@@ -41,14 +43,16 @@ class Display(Struct):
     turn: np.ndarray  # (3,) scratch
 
 
-def make_display(state: State, command: Command, hand: np.ndarray, noise: int) -> Display:
-    """A display that is nowhere yet, with room for so many ticks of noise."""
+def make_display(
+    state: State, command: Command, hand: np.ndarray, noise: int, reach: float = 0.0
+) -> Display:
+    """A display where *state* has it, with room for so many ticks of noise."""
     a = np.zeros
     return Display(
-        state=state, command=command, hand=hand, mobility=a((6, 6)), mask=a(6), step=a(1),
-        loop=a(2), compliance=a(2), friction=a(2), resolution=a(2), noise=a((noise, 6)), bias=a(6),
-        quantum=a(2), effector=a(5), origin=a(7), pose=a(7), speed=a(6), lag=a(6), moved=a(6),
-        turn=a(3),
+        state=state, command=command, hand=hand, room=make_room(state.true_pose, reach),
+        mobility=a((6, 6)), mask=a(6), step=a(1), loop=a(2), compliance=a(2),
+        friction=a(2), resolution=a(2), noise=a((noise, 6)), bias=a(6), quantum=a(2),
+        effector=a(5), origin=a(7), pose=a(7), speed=a(6), lag=a(6), moved=a(6), turn=a(3),
     )  # fmt: skip
 
 
@@ -128,6 +132,10 @@ def bend(di: Display) -> None:
     st, step = di.state, di.step[0]
     for i in range(3):
         di.pose[i] += step * st.true_twist[i]
+    stop_at_end(di.room, st, di.pose, st.true_twist)
+    for i in range(3):
+        if st.counts[FLAGS] & AT_STOP != 0:  # what it was told to do and could not is forgotten
+            di.speed[i], di.lag[i] = st.true_twist[i], 0.0
         st.true_pose[i] = di.pose[i] + di.compliance[0] * di.hand[i]
         di.turn[i] = di.compliance[1] * di.hand[3 + i]
     integrate_quaternion(di.pose[3:7], st.true_twist[3:6], step)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -228,7 +228,7 @@ def tune(
     names = TURNING if turns else STRAIGHT
     values = [(found.mass, names[0]), (found.damping, names[1]), (found.friction, names[2])]
     facts = {
-        name: fact(max(one.value, 0.0), f"detent devices tune{of}, ± {one.within:.2g}")
+        name: replace(fact(max(one.value, 0.0), f"detent devices tune{of}"), within=one.within)
         for one, name in [*values, (found.delay, "delay")]
     }
     count = resolution_of(guided) or found.resolution

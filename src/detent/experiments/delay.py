@@ -82,7 +82,8 @@ def delay_claims(m: Metrics) -> list[Claim]:
     for delay in DELAYS[:3]:
         got = m[f"1000us.{delay}.swing"]
         text = f"4 x the boundary with the controller, 1 ms, {delay} ticks of delay: swing"
-        claims.append(at_most(f"D.calm-{delay}", OURS, text, got, 2e-3, "m"))
+        most = 1e-3 if delay < 2 else 2e-3
+        claims.append(at_most(f"D.calm-{delay}", OURS, text, got, most, "m"))
     apart = max(value for name, value in m.items() if name.endswith(".apart"))
     text = "an engine that is 10 to 100 ms late takes nothing from it (largest difference)"
     claims.append(at_most("D.engine", OURS, text, apart, 0.02))

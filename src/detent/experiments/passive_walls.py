@@ -50,6 +50,9 @@ SOURCE = "Colgate and Schenkel 1994; Hulin 2006"
 ISSUE = "what Detent promises"
 PRESETS = ("touch", "omega.3", "falcon", "virtuose-6d")
 COLOURS = (BLUE, ORANGE, GREEN, RED, PINK, SKY)
+RATES = (1000.0, 4000.0)  # [Hz]
+BEYOND = (2.0, 4.0, 8.0, 16.0, 32.0)  # times the boundary, tried with the controller
+CALM = 1e-3  # [m] of swing
 WALLS = np.array([0.0, 0.5, 1.0, 2.0])  # [-] damping of the wall over the device's own
 LAWS = {
     "off": Passivity("observe"),
@@ -67,10 +70,13 @@ WORDS = {
 }
 
 
-def of_preset(name: str) -> WallCase:
-    """The device of a sheet along one axis, without the friction that would hide its boundary."""
+def of_preset(name: str, rate: float | None = None) -> WallCase:
+    """The device of a sheet along one axis, without the friction that would hide its boundary.
+
+    At another *rate* [Hz] than its own its delay is the same time.
+    """
     sheet = SHEETS[name]
-    period = 1.0 / sheet.need("rate")
+    period = 1.0 / (rate or sheet.need("rate"))
     return WallCase(
         1.0,
         step=period,
@@ -88,56 +94,105 @@ def of_preset(name: str) -> WallCase:
 def z_width() -> Result:
     """The largest stable stiffness against the damping of the wall, for devices of data sheets.
 
+    At two rates, without the controller of passivity and with it: there, the stiffest of some
+    multiples of the boundary on which the device swings by no more than a millimetre.
+
     Limitations: masses and dampings of the sheets are partly assumed, and their Coulomb friction,
     which hides small motion, is left out.
     """
     metrics, curves = Metrics(), {}
     for name in PRESETS:
-        case, found = of_preset(name), []
-        for share in WALLS:
-            one = replace(case, damping=float(share * case.own_damping))
-            found.append((one.damping, measured_boundary(one), one.boundary))
-        curves[name] = np.array(found)
-        metrics[f"{name}.stiffest"] = float(curves[name][:, 1].max())
-        metrics[f"{name}.off"] = float(np.abs(curves[name][:, 1] / curves[name][:, 2] - 1).max())
-        hard = replace(case, stiffness=4.0 * case.boundary)
-        for law in ("off", "damper"):
-            trace = hard.run(2.0, 0.0, 0.05, LAWS[law])
-            metrics[f"{name}.swing-{law}"] = swing(trace)
-    return Result(metrics, z_claims(metrics), {}, partial(draw_z_width, curves))
+        for rate in RATES:
+            case, found, key = of_preset(name, rate), [], f"{name}.{rate:.0f}Hz"
+            for share in WALLS:
+                one = replace(case, damping=float(share * case.own_damping))
+                found.append((one.damping, measured_boundary(one), one.boundary))
+            curve = curves[name, rate] = np.array(found)
+            metrics[f"{key}.stiffest"] = float(curve[:, 1].max())
+            metrics[f"{key}.off"] = float(np.abs(curve[:, 1] / curve[:, 2] - 1).max())
+            metrics |= {f"{key}.{what}": value for what, value in calmed(case).items()}
+    draw = partial(draw_z_width, curves, metrics)
+    return Result(metrics, z_claims(metrics), {}, draw)
+
+
+def calmed(case: WallCase) -> dict[str, float]:
+    """Swings [m] at four times the boundary, and up to what [N/m] the controller keeps it calm."""
+    hard = replace(case, stiffness=4.0 * case.boundary)
+    found = {
+        f"swing-{law}": swing(hard.run(1.0, 0.0, 0.05, LAWS[law])) for law in ("off", "damper")
+    }
+    found["held"] = case.boundary
+    for times in BEYOND:
+        stiffer = replace(case, stiffness=times * case.boundary)
+        if swing(stiffer.run(1.0, 0.0, 0.05, LAWS["damper"])) > CALM:
+            break
+        found["held"] = stiffer.stiffness
+    return found
 
 
 def z_claims(m: Metrics) -> list[Claim]:
     """Boundary and calm for each preset."""
     claims = []
     for name in PRESETS:
-        text = f"{name}: boundary against eigenvalues, at four dampings (largest difference)"
-        claims.append(at_most(f"Z.boundary-{name}", SOURCE, text, m[f"{name}.off"], 0.02))
-        gain = m[f"{name}.swing-off"] / m[f"{name}.swing-damper"]
+        keys = [f"{name}.{rate:.0f}Hz" for rate in RATES]
+        text = (
+            f"{name}: boundary against eigenvalues, two rates, four dampings (largest difference)"
+        )
+        off = max(m[f"{key}.off"] for key in keys)
+        claims.append(at_most(f"Z.boundary-{name}", SOURCE, text, off, 0.02))
+        gain = min(m[f"{key}.swing-off"] / m[f"{key}.swing-damper"] for key in keys)
         text = f"{name}: at 4 x the boundary the controller takes most of the swing (ratio)"
         claims.append(holds(f"Z.calm-{name}", ISSUE, text, gain, "≥ 10", gain >= 10.0))
     return claims
 
 
-def draw_z_width(curves: dict[str, np.ndarray], path: Path) -> Any:
-    """Stiffness over damping: measured, by eigenvalues, and what is passive."""
-    fig, axes = figure(1, 1, (7.5, 5.0), "The largest stable stiffness of a wall (Z-width)")
-    ax = axes[0, 0]
-    for (name, curve), colour in zip(curves.items(), COLOURS, strict=False):
-        case = of_preset(name)
-        dense = np.linspace(0.0, curve[:, 0].max(), 60)
-        ax.plot(curve[:, 0], curve[:, 1], "o", color=colour, label=f"{name}, measured")
-        theory = [replace(case, damping=float(B)).boundary for B in dense]
-        ax.plot(dense, theory, color=colour, lw=1)
-        passive = [
-            passive_stiffness(case.own_damping, case.step, case.delay, float(B)) for B in dense
-        ]
-        ax.plot(dense, passive, "--", color=colour, lw=1)
-    ax.plot([], [], color="0.4", lw=1, label="stable, by eigenvalues")
-    ax.plot([], [], "--", color="0.4", lw=1, label="passive for every hand")
-    ax.set(xlabel="damping of the wall [N·s/m]", ylabel="stiffness of the wall [N/m]")
-    ax.legend(fontsize=8, frameon=False)
+def draw_z_width(curves: dict[tuple[str, float], np.ndarray], m: Metrics, path: Path) -> Any:
+    """Stiffness over damping: measured, by eigenvalues, and what is passive; and with the law."""
+    fig, axes = figure(1, 3, (15.0, 4.8), "The largest stable stiffness of a wall (Z-width)")
+    for (name, rate), curve in curves.items():
+        draw_boundary(axes[0, RATES.index(rate)], name, rate, curve)
+    for rate, ax in zip(RATES, axes[0], strict=False):
+        ax.plot([], [], color="0.4", lw=1, label="stable, by eigenvalues")
+        ax.plot([], [], "--", color="0.4", lw=1, label="passive for every hand")
+        ax.set(xlabel="damping of the wall [N·s/m]", ylabel="stiffness of the wall [N/m]")
+        ax.set_yscale("log")
+        state(ax, f"at {rate:,.0f} Hz")
+    legend(axes[0, 0], fontsize=7)
+    draw_held(axes[0, 2], m)
     return save(fig, path)
+
+
+def draw_boundary(ax: Any, name: str, rate: float, curve: np.ndarray) -> None:
+    """One device: where it begins to hum."""
+    case, colour = of_preset(name, rate), COLOURS[PRESETS.index(name)]
+    dense = np.linspace(0.0, curve[:, 0].max(), 60)
+    ax.plot(curve[:, 0], curve[:, 1], "o", color=colour, label=f"{name}, measured")
+    theory = [replace(case, damping=float(B)).boundary for B in dense]
+    ax.plot(dense, theory, color=colour, lw=1)
+    device = case.own_damping, case.step, case.delay
+    passive = np.array([passive_stiffness(*device, float(B)) for B in dense])
+    ax.plot(dense[passive > 0.0], passive[passive > 0.0], "--", color=colour, lw=1)
+
+
+def draw_held(ax: Any, m: Metrics) -> None:
+    """Bars: undamped walls without the controller, and with it."""
+    for k, name in enumerate(PRESETS):
+        for j, rate in enumerate(RATES):
+            key, place = f"{name}.{rate:.0f}Hz", k + 0.4 * j - 0.2
+            bare = of_preset(name, rate).boundary
+            ax.bar(place - 0.09, bare, 0.17, color=COLOURS[k], alpha=0.4)
+            ax.bar(place + 0.09, m[f"{key}.held"], 0.17, color=COLOURS[k])
+            ax.text(
+                place, m[f"{key}.held"], f"{rate / 1e3:g} kHz", ha="center", va="bottom", size=6
+            )
+    ax.bar([0], [0], color="0.4", alpha=0.4, label="stable by itself")
+    ax.bar([0], [0], color="0.4", label="swings by 1 mm at most with the damper")
+    ax.set_yscale("log")
+    ax.set_xticks(range(len(PRESETS)), PRESETS)
+    ax.set_ylim(top=20.0 * max(value for name, value in m.items() if name.endswith(".held")))
+    ax.set(ylabel="stiffness of an undamped wall [N/m]")
+    state(ax, "the controller holds stiffer walls")
+    legend(ax, fontsize=7)
 
 
 # --- passivity

@@ -16,33 +16,48 @@ from typing import Any
 
 from detent.errors import MissingExtraError, ParameterError
 
+MANY = 64  # workers that a cluster is taken to have
 PATIENCE = 10.0  # [s] for a scheduler to answer
 FORMS = "local, local:WORKERS, dask:ADDRESS or slurm:PARTITION"
+
+
+def check_place(where: str) -> None:
+    """Refuse what names no place, also where nothing is left to compute."""
+    kind, _, rest = where.partition(":")
+    if kind not in ("local", "dask", "slurm") or (kind != "local" and not rest):
+        raise ParameterError("--on", where, FORMS)
+    workers(where)
 
 
 @contextmanager
 def open_executor(where: str, folder: Path) -> Iterator[Any]:
     """The executor that *where* names; *folder* is for what SLURM leaves behind."""
+    check_place(where)
     kind, _, rest = where.partition(":")
     if kind == "local":
-        with _here(where, rest) as executor:
+        with _here(where) as executor:
             yield executor
-    elif kind == "dask" and rest:
+    elif kind == "dask":
         with _dask(rest) as executor:
             yield executor
-    elif kind == "slurm" and rest:
-        yield _slurm(rest, folder)
     else:
-        raise ParameterError("--on", where, FORMS)
+        yield _slurm(rest, folder)
 
 
-@contextmanager
-def _here(where: str, count: str) -> Iterator[ProcessPoolExecutor]:
+def workers(where: str) -> int:
+    """How many cells are computed at once: as named, or on all cores; of a cluster many."""
+    kind, _, count = where.partition(":")
+    if kind != "local":
+        return MANY
     if count and (not count.isdigit() or int(count) < 1):
         raise ParameterError("--on", where, FORMS)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = int(count) if count else cores or 1
-    executor = ProcessPoolExecutor(workers, get_context("spawn"))
+    return int(count) if count else cores or 1
+
+
+@contextmanager
+def _here(where: str) -> Iterator[ProcessPoolExecutor]:
+    executor = ProcessPoolExecutor(workers(where), get_context("spawn"))
     try:
         yield executor
     finally:  # what has not begun is not waited for

@@ -10,6 +10,7 @@ from detent.checks import one_of
 from detent.errors import ParameterError
 from detent.maps.cells import PARAMETERS, Setting
 
+MOST_CELLS = 1_000_000  # of a map: a week on two cores
 _FORM = "of the form NAME=FROM:TO:COUNT, or NAME=FROM:TO:COUNT:log"
 
 
@@ -23,7 +24,13 @@ class Axis:
     @property
     def label(self) -> str:
         """For a figure."""
-        return f"{self.name.replace('_', ' ')} [{PARAMETERS[self.name]}]"
+        unit = "µm" if self.name == "resolution" else PARAMETERS[self.name]
+        return f"{self.name.replace('_', ' ')} [{unit}]"
+
+    @property
+    def factor(self) -> float:
+        """From its values to those of a figure."""
+        return 1e6 if self.name == "resolution" else 1.0
 
     @property
     def logarithmic(self) -> bool:
@@ -48,8 +55,8 @@ def parse_axis(text: str) -> Axis:
         raise ParameterError("axis", text, "from a number to a larger one")
     if logarithmic and low <= 0.0:
         raise ParameterError("axis", text, "from above 0, to be spaced by ratios")
-    if count < 2:
-        raise ParameterError("axis", text, "of two values or more")
+    if not 2 <= count <= MOST_CELLS:
+        raise ParameterError("axis", text, f"of 2 to {MOST_CELLS:,} values")
     values = (np.geomspace if logarithmic else np.linspace)(low, high, count)
     if name == "delay" and np.any(values != np.round(values)):
         raise ParameterError("axis", text, "whole ticks, as delay=0:4:5")
@@ -67,11 +74,14 @@ class Grid:
     def __post_init__(self) -> None:
         if self.first.name == self.second.name:
             raise ParameterError("axes", self.first.name, "two parameters that differ")
+        cells = len(self.first.values) * len(self.second.values)
+        if cells > MOST_CELLS:
+            raise ParameterError("cells", cells, f"at most {MOST_CELLS:,}")
 
     def settings(self) -> list[Setting]:
         """Of all cells."""
         return [
-            self.base.at(**{self.first.name: a, self.second.name: b})
+            self.base.at(**{self.first.name: a, self.second.name: b}).filled()
             for a in self.first.values
             for b in self.second.values
         ]

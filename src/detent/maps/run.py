@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -13,11 +14,13 @@ from typing import Any
 
 from detent.errors import ParameterError
 from detent.maps.cells import WALL, Setting, compute_chunk
-from detent.maps.executors import open_executor
+from detent.maps.executors import check_place, open_executor, workers
 from detent.maps.grid import Grid
 
-# Cells of a task: more than a second of work, so that handing them out costs nothing.
-CHUNK, WORLD_CHUNK = 400, 50  # of the wall, which cells share, and of a world
+# Cells of a task: at least a second of work, so that handing them out costs nothing, and at most
+# what may be lost by a kill; in between so many that all cores have some to the end.
+LEAST_CHUNK, CHUNK = (40, 4), (400, 50)  # of the wall, which cells share, and of a world
+TASKS = 4  # for each worker
 POLL = 0.02  # [s]
 
 Rows = list[dict[str, Any]]
@@ -35,16 +38,16 @@ def run_map(
     A chunk is written as soon as it is there. Rows do not depend on who computed them, nor on how
     they were cut.
     """
-    if chunk is None:
-        chunk = CHUNK if grid.base.world == WALL else WORLD_CHUNK
-    if chunk < 1:
+    if chunk is not None and chunk < 1:
         raise ParameterError("chunk", chunk, "at least 1")
+    check_place(where)
     parts = folder / "chunks"
-    parts.mkdir(parents=True, exist_ok=True)
     settings = grid.settings()
     known = read_chunks(parts)
     missing = list({one.key: one for one in settings if one.key not in known}.values())
-    tasks = [missing[i : i + chunk] for i in range(0, len(missing), chunk)]
+    size = chunk or chunk_size(len(missing), grid.base.world == WALL, workers(where))
+    tasks = [missing[i : i + size] for i in range(0, len(missing), size)]
+    parts.mkdir(parents=True, exist_ok=True)
     if tasks:
         with open_executor(where, folder) as executor:
             for rows in completed(executor, tasks):
@@ -54,6 +57,42 @@ def run_map(
     ordered = [known[one.key] for one in settings]
     write_rows(ordered, folder / "map.parquet", describe(grid))
     return ordered
+
+
+def chunk_size(cells: int, wall: bool, workers: int) -> int:
+    """How many cells a task has."""
+    kind = 0 if wall else 1
+    return min(max(math.ceil(cells / (TASKS * workers)), LEAST_CHUNK[kind]), CHUNK[kind])
+
+
+def claim_folder(grid: Grid, folder: Path, replace: bool = False) -> None:
+    """Make a folder for a map; refused where another map is, unless that may be replaced.
+
+    The cells of the other one stay in its chunks, and a map that has them again takes them.
+    """
+    try:
+        (folder / "chunks").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError("--out", str(folder), f"a folder: {error.strerror}") from None
+    there = folder / "map.parquet"
+    if replace or not there.is_file():
+        return
+    head = read_head(there)
+    if json.dumps(head) != json.dumps(describe(grid)):
+        axes = " and ".join(head.get("axes", {}))
+        allowed = f"the folder of this map, or an empty one: a map over {axes or 'something else'} "
+        raise ParameterError("--out", str(folder), allowed + "is there (--replace)")
+
+
+def read_head(path: Path) -> dict[str, Any]:
+    """The configuration at the head of a map; empty if it is none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return dict(json.loads((pq.read_schema(path).metadata or {})[b"detent"]))
+    except (OSError, ValueError, KeyError, pa.ArrowException):
+        return {}
 
 
 def completed(
@@ -73,7 +112,10 @@ def completed(
 def describe(grid: Grid) -> dict[str, Any]:
     """The configuration, for the head of the file."""
     axes = [grid.first, grid.second]
-    return {"base": asdict(grid.base), "axes": {axis.name: list(axis.values) for axis in axes}}
+    return {
+        "base": asdict(grid.base.filled()),
+        "axes": {axis.name: list(axis.values) for axis in axes},
+    }
 
 
 def chunk_file(folder: Path, rows: Rows) -> Path:

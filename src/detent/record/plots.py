@@ -165,6 +165,10 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
     axes[1, 0].plot(time, 1e3 * trace["device_energy"], color=BLUE, label="device")
     axes[1, 0].plot(time, 1e3 * trace["tool_energy"], "--", color=ORANGE, label="tool")
     axes[1, 0].set_ylabel("kinetic energy [mJ]")
+    if "port_energy" in trace.columns and np.any(trace["port_energy"]):
+        port = 1e3 * trace["port_energy"]
+        axes[1, 0].plot(time, port, color=GREEN, lw=1, label="W: from the hand")
+        axes[1, 0].set_ylabel("energy [mJ]")
     if "tracking_error" in trace.columns:  # a mechanism: nothing penetrates
         off = np.linalg.norm(trace["tracking_error"][:, :3], axis=1)
         axes[1, 1].plot(time, 1e6 * off, color=RED, label="display, as measured")
@@ -172,7 +176,7 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
     else:
         axes[1, 1].plot(time, 1e3 * trace["depth"], color=RED, label="deepest contact")
         axes[1, 1].set_ylabel("penetration [mm]")
-    titles = ("where device and tool are", "the force that the hand feels", "how fast they move")
+    titles = ("where device and tool are", "the force that the hand feels", "energy of motion")
     off = "how far the display is off" if "tracking_error" in trace.columns else "how deep it is"
     for ax, title in zip(axes.flat, (*titles, off), strict=True):
         state(ax, title)

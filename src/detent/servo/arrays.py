@@ -135,9 +135,9 @@ def make_device(bodies: int = 0) -> Device:
     a, whole = np.zeros, np.int64
     return Device(
         mass=a((6, 6)), mobility=a((6, 6)), mask=a(6), axes=a(6, whole), dimension=a(1, whole),
-        packed=a((2, 6, 6)), matched=a(1, whole), topology=a(6), environment=a(6), felt=a(6),
-        ring_memory=ring_memory(6), ringing=a(1, whole), lag=a(6), raw=a(6), filtered=a(6),
-        altered=a(1, whole), guard=make_guarded(), observed=make_observed(bodies),
+        packed=a((2, 6, 6)), matched=a(1, whole), topology=a(6), environment=a(6), borne=a(1),
+        felt=a(6), ring_memory=ring_memory(6), ringing=a(1, whole), lag=a(6), raw=a(6),
+        filtered=a(6), altered=a(1, whole), guard=make_guarded(), observed=make_observed(bodies),
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ class Guarded(Struct):
     engaged: np.ndarray  # (1,) ticks since the device was engaged, 0 = it is not
     off: np.ndarray  # (1,) why it is not: bits
     off_ticks: np.ndarray  # (3,) ticks of each reason
+    stopped: np.ndarray  # (1,) ticks at the end stop
     home: np.ndarray  # (3,) [m] where the device was at the start
     pose: np.ndarray  # (7,) last reading
     moved: np.ndarray  # (6,) between the last two readings
@@ -38,6 +39,6 @@ def make_guarded() -> Guarded:
     a, whole = np.zeros, np.int64
     return Guarded(
         actuated=np.ones(6), target=a(6), most=a(6), room=a(2), heat=a(2), engaged=a(1, whole),
-        off=a(1, whole), off_ticks=a(3, whole), home=a(3), pose=a(7), moved=a(6), moving=a(6),
-        seen=a(4, whole), blows=a(2, whole),
+        off=a(1, whole), off_ticks=a(3, whole), stopped=a(1, whole), home=a(3), pose=a(7),
+        moved=a(6), moving=a(6), seen=a(4, whole), blows=a(2, whole),
     )  # fmt: skip

@@ -36,8 +36,9 @@ class Observed(Struct):
     blur: np.ndarray  # (2,) [m, rad] by which a reading may be off, with its noise
     spread: np.ndarray  # (2,) [m, rad] likewise, along one axis
     floor: np.ndarray  # (1,) [J] vᵀMv of a step of the encoders in a period
-    weight: np.ndarray  # (nbody,) [kg] on which gravity acts
-    height: np.ndarray  # (1,) [J] potential energy at the start
+    weight: np.ndarray  # (2, nbody) [kg] on which gravity acts: what moves, and a tool that is led
+    height: np.ndarray  # (2,) [J] potential energy of either in the last tick
+    step: np.ndarray  # (1,) [m] of the encoders, 0 = exact
     taken: np.ndarray  # (6,) [N, N·m] the command that the device took last
     past: np.ndarray  # (MOST_DELAY + 1, 6) commands, a ring
     sum: np.ndarray  # (6,) Σ of the wrenches held since the last reading
@@ -58,7 +59,7 @@ def make_observed(bodies: int = 0) -> Observed:
     return Observed(
         energy=a(7), counts=a(7, whole), dual=a(1, whole), delay=a(1, whole),
         period=np.ones(1, whole), damping=a(2), friction=a(2), radius=a(2), blur=a(2), spread=a(2),
-        floor=a(1), weight=a(bodies), height=a(1), taken=a(6), past=a((MOST_DELAY + 1, 6)),
-        sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6), tube=a((6, 5)), still=a(2),
-        twist=a(6), wrench=a(6), acts=a(1, whole),
+        floor=a(1), weight=a((2, bodies)), height=a(2), step=a(1), taken=a(6),
+        past=a((MOST_DELAY + 1, 6)), sum=a(6), pose=a(7), sensed=a(6), travel=a(6), slack=a(6),
+        tube=a((6, 5)), still=a(2), twist=a(6), wrench=a(6), acts=a(1, whole),
     )  # fmt: skip

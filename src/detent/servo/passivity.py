@@ -101,8 +101,8 @@ def count_port(ob: Observed, st: State, step: float) -> None:
     ticks = max(ob.counts[SINCE], 1)
     for i in range(6):
         ob.sum[i] /= ticks
-        if ob.dual[0] != 0:  # what the hand did, by its sensor, seen from the display
-            ob.sum[i] = -0.5 * (ob.sensed[i] + st.wrench[i])
+        if ob.dual[0] != 0:  # what the hand did since then, by its sensor, seen from the display
+            ob.sum[i] = -ob.sensed[i]
     ob.energy[OUT] = held_work(ob.sum, ob.travel)
     ob.energy[PORT] -= ob.energy[OUT]
     for i in range(6):
@@ -226,10 +226,10 @@ def give_way(ob: Observed, de: Device, st: State, deficit: float, p: np.ndarray)
     if deficit > NO_DEFICIT and give > 0.0:
         yields = min(deficit / (give * step * step), p["passive_bound"][0])
     stop = 1.0 - share_left(deficit)
+    slower = stop * min(p["passive_bound"][0], 1.0)
     for i in range(6):
         speed = yields * step * dot(de.mobility[i], ob.sensed, 6)
-        slower = stop * p["passive_bound"][0] * st.twist[i]
-        ob.travel[i] = (speed - ob.twist[i] - slower) / step
+        ob.travel[i] = (speed - ob.twist[i] - slower * st.twist[i]) / step
         ob.twist[i] = speed
     for i in range(6):
         ob.wrench[i] = dot(de.mass[i], ob.travel, 6) - stop * de.raw[i]
@@ -307,13 +307,28 @@ def keep_port_passive(s: Any) -> None:
 
 
 @kernel
-def potential(sc: Scene, ob: Observed) -> float:
-    """[J] of all weights."""
+def potential(sc: Scene, weight: np.ndarray) -> float:
+    """[J] of all weights [kg]."""
     total = 0.0
-    for b in range(ob.weight.shape[0]):
-        if ob.weight[b] != 0.0:
-            total -= ob.weight[b] * dot(sc.gravity, sc.xipos[b], 3)
+    for b in range(weight.shape[0]):
+        if weight[b] != 0.0:
+            total -= weight[b] * dot(sc.gravity, sc.xipos[b], 3)
     return total
+
+
+@kernel
+def count_weights(sc: Scene, ob: Observed, de: Device, ramp: float) -> None:
+    """What weights gave since the last tick.
+
+    One that moves by itself gives all of it. Of a tool that is led, which has no motion of its own,
+    only what the device renders of its weight: not what cap and ramp leave out.
+    """
+    borne = de.borne[0] * min(1.0, de.guard.engaged[0] * ramp)
+    for led in range(2):
+        height = potential(sc, ob.weight[led])
+        if ob.counts[BEGUN] != 0:
+            ob.energy[SOURCES] += (ob.height[led] - height) * (borne if led == 1 else 1.0)
+        ob.height[led] = height
 
 
 @kernel
@@ -332,12 +347,9 @@ def loaded_springs(rows: Rows, error: np.ndarray, p: np.ndarray) -> float:
 def keep_passive(s: Servo) -> None:
     """Stage: what weights gave since the last tick, and the hand port."""
     ob = s.device.observed
-    height = potential(s.scene, ob)
     if ob.counts[BEGUN] == 0:
         ob.energy[SOURCES] += loaded_springs(s.rows, s.motion.error[0], s.parameters)
-        ob.height[0] = height
-    ob.energy[SOURCES] += ob.height[0] - height
-    ob.height[0] = height
+    count_weights(s.scene, ob, s.device, s.parameters["ramp"][0])
     keep_port_passive(s)
 
 

@@ -31,8 +31,9 @@ from detent.servo.contact.columns import columns
 from detent.servo.contact.groups import row_group
 from detent.servo.mechanism import constraint_wrench
 from detent.servo.mechanism_structs import MechanismServo
-from detent.servo.observed import ENGINE, OWN, PORT, SOURCES, Observed
+from detent.servo.observed import ENGINE, PORT, Observed
 from detent.servo.parameters import RIGID
+from detent.servo.passivity import energy_left
 from detent.servo.structs import FREE, RESTING, TICKS, Closures, Lead, Motion, Rows, Scene, Servo
 
 
@@ -59,7 +60,7 @@ def device_energy(mass: np.ndarray, twist: np.ndarray) -> float:
 def record_energy(ob: Observed, row: np.ndarray) -> None:
     """The ledger of passivity; all zero where nobody watches."""
     row["port_energy"][0] = ob.energy[PORT]
-    row["passive_energy"][0] = ob.energy[PORT] + ob.energy[OWN] + ob.energy[SOURCES]
+    row["passive_energy"][0] = energy_left(ob)
     row["engine_energy"][0] = ob.energy[ENGINE]
     row["passive"][0] = ob.acts[0]
     for i in range(6):

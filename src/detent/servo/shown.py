@@ -13,8 +13,9 @@ from detent.kernels.jit import kernel
 from detent.local.records import ACTIVE, Local
 from detent.servo.constants import TOUCH
 from detent.servo.contact.groups import row_group
+from detent.servo.hand.reach import weigh_tool
 from detent.servo.parameters import RIGID
-from detent.servo.structs import COLLIDING, Device, Motion, Rows, Scene, Servo
+from detent.servo.structs import COLLIDING, GRAVITY, Device, Motion, Rows, Scene, Servo
 
 MOST_SHOWN = 32  # contacts and constraints in one picture
 SLIDES_AT = 1e-3  # [m/s] slower than that is creep, not sliding
@@ -23,8 +24,8 @@ AT_THE_EDGE = 0.98  # [-] of what friction holds: a rigid contact that slides
 # Kinds of what is shown.
 # NEAR: a constraint of a local model that is not touched; HOLDS: a contact that rests, or sticks;
 # SLIDES: one whose friction slips; STRIKES: one of a group that collides;
-# TIES: a direction in which joints do not let the hand move.
-NOTHING, NEAR, HOLDS, SLIDES, STRIKES, TIES = range(6)
+# TIES: a direction in which joints do not let the hand move; WEIGHT: that of the tool, as felt.
+NOTHING, NEAR, HOLDS, SLIDES, STRIKES, TIES, WEIGHT = range(7)
 
 SHOWN = np.dtype(
     [
@@ -70,9 +71,30 @@ def show(s: Servo) -> None:
     if s.local.counts[ACTIVE] != 0:
         n = show_near(s.local, out, n)
     n = show_ties(s.motion, s.device, out, n)
+    if sc.features[GRAVITY] != 0:
+        n = show_weight(sc, s.motion, s.device, out, n)
     while n < out.shape[0]:
         out["kind"][n] = NOTHING
         n += 1
+
+
+@kernel
+def show_weight(sc: Scene, mo: Motion, de: Device, out: np.ndarray, n: int) -> int:
+    """The weight that the hand feels, as a force at the hand point; the next free place."""
+    if n == out.shape[0]:
+        return n
+    weigh_tool(sc, mo, de, mo.scratch, mo.part)
+    force = mo.part
+    size = de.borne[0] * math.sqrt(force[0] * force[0] + force[1] * force[1] + force[2] * force[2])
+    if size == 0.0:
+        return n
+    for k in range(3):
+        out["point"][n, k] = mo.point[k]
+        out["normal"][n, k] = de.borne[0] * force[k] / size
+        out["rub"][n, k] = out["bond"][n, k] = 0.0
+    out["kind"][n], out["tool"][n], out["force"][n] = WEIGHT, 1, size
+    out["friction"][n], out["separation"][n] = 0.0, 0.0
+    return n + 1
 
 
 @kernel

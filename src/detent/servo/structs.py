@@ -271,6 +271,7 @@ class Device(Struct):
     matched: np.ndarray  # (1,) 1 = impulses change its velocity by no more than the tool's
     topology: np.ndarray  # (6,) wrench of the topological constraints
     environment: np.ndarray  # (6,) F_env
+    borne: np.ndarray  # (1,) [-] share of the tool's weight in it
     felt: np.ndarray  # (6,) F_env as the device is to render it: impulses may ring
     ring_memory: np.ndarray  # (6, 4) of impulses that ring
     ringing: np.ndarray  # (1,) 1 = one still does

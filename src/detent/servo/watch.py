@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from detent.devices.port import (
+    AT_STOP,
     CALIBRATED,
     DEAD_MAN,
     FLAGS,
@@ -64,7 +65,8 @@ def has_jumped(st: State, gd: Guarded, step: float, times: float) -> bool:
     .. math:: |\Delta x_k - \Delta x_{k-1}| > \max(j, a \, \Delta t^2)
 
     A hand and motors of newtons accelerate a device by some hundred m/s²; j leaves room for
-    encoders and for readings that come late. A device that is mapped moves *times* as far.
+    encoders and for readings that come late. A device that is mapped moves *times* as far. One
+    that is at its end stop may have stopped at once, which says nothing of how it turns.
     """
     pose_error(st.position, st.quaternion, gd.pose[0:3], gd.pose[3:7], gd.moving)
     passed = 1e-9 * (st.counts[STAMP] - gd.seen[STAMPED])
@@ -73,7 +75,8 @@ def has_jumped(st: State, gd: Guarded, step: float, times: float) -> bool:
     for block in range(2):
         for i in range(3 * block, 3 * block + 3):
             change = abs(gd.moving[i] - gd.moved[i])
-            worst = max(worst, change / max(JUMP[block], JUMP_RATE[block] * passed * passed))
+            if block == 1 or st.counts[FLAGS] & AT_STOP == 0:
+                worst = max(worst, change / max(JUMP[block], JUMP_RATE[block] * passed * passed))
             gd.moved[i] = gd.moving[i]
     return worst > times and gd.seen[READINGS] > 1
 
@@ -130,3 +133,4 @@ def watch(st: State, gd: Guarded, ck: Clock, p: np.ndarray) -> None:
     gd.off[0] = reasons_to_let_go(st, gd, p)
     for reason in range(3):
         gd.off_ticks[reason] += (gd.off[0] >> reason) & 1
+    gd.stopped[0] += int(st.counts[FLAGS] & AT_STOP != 0)

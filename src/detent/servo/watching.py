@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from detent.checks import not_negative, one_of, positive, vector
+from detent.errors import ParameterError
 
 #: laws by their names, in the order of `servo.parameters`
 LAWS = ("off", "observe", "damper", "reference", "tank")
@@ -33,8 +33,8 @@ class Passivity:
 
     def __post_init__(self) -> None:
         one_of("passivity", self.law, LAWS)
-        if self.bound != math.inf:
-            positive("passivity bound", self.bound)
+        if not self.bound > 0.0:
+            raise ParameterError("passivity bound", self.bound, "positive, or infinite")
         positive("passivity memory", self.memory)
         for name in ("damping", "friction"):
             given = getattr(self, name)

@@ -7,6 +7,7 @@ from detent.kernels.constants import MOST_DAMPING, MOST_STIFFNESS
 # Tool and device pull on each other in translation and in rotation: half of what a step holds each.
 COUPLING_STIFFNESS = 0.5 * MOST_STIFFNESS  # [-] K T²/m
 COUPLING_DAMPING = 0.5 * MOST_DAMPING  # [-] B T/m
+HAND_STIFFNESS, HAND_DAMPING = 0.5, 1.0  # [-] of a simulated hand: K T²/m, B T/m of the device
 HOLD_FREQUENCY = 30.0  # [rad/s] of the spring outside the device's subspace: stiffer than a hand
 FIRM = 1e6  # [-] inertia of a god object over its own where the device does not turn: it stays
 JOINT_LIMIT_FREQUENCY = 100.0  # [rad/s] of the penalty of a joint limit, critically damped

@@ -10,10 +10,16 @@ from detent.hands import Hand
 from detent.hands.playback import Playback
 from detent.hands.scripted import Constant, Impedance, Sinusoid
 from detent.servo.parameters import IMPEDANCE_HAND, NO_HAND, PLAYBACK_HAND, SINUSOID_HAND
+from detent.setup.bounds import bound, unbounded_from
+from detent.setup.constants import HAND_DAMPING, HAND_STIFFNESS
 
 
-def fill_hand(p: np.ndarray, hand: Hand | None) -> None:
-    """A hand into a parameter record, instead of the one that was there."""
+def fill_hand(p: np.ndarray, hand: Hand | None, mobility: np.ndarray, notes: list[str]) -> None:
+    """A hand into a parameter record, instead of the one that was there.
+
+    *mobility* is that of the device (6, 6). A simulated hand is sampled as everything else: one
+    that is too stiff for a light device is bounded, and noted.
+    """
     for name in p.dtype.names or ():
         if name.startswith("hand_") and name != "hand_on_tool":
             p[name] = 0.0
@@ -29,13 +35,32 @@ def fill_hand(p: np.ndarray, hand: Hand | None) -> None:
         p["hand_phase"] = hand.phase
     elif isinstance(hand, Impedance):
         p["hand"] = IMPEDANCE_HAND
-        p["hand_k"], p["hand_b"] = hand.gains()
+        p["hand_k"], p["hand_b"] = bounded_gains(hand, mobility, float(p["step"][0]), notes)
     elif isinstance(hand, Playback):
         p["hand"] = PLAYBACK_HAND
     elif hand is not None:
         raise ParameterError(
             "hand", hand, "a detent.hands.Constant, Sinusoid, Impedance or Playback"
         )
+
+
+def bounded_gains(
+    hand: Impedance, mobility: np.ndarray, step: float, notes: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and damping of a hand that the step can hold on a device of this mobility."""
+    k, b = hand.gains()
+    for what, part in (("translation", slice(0, 3)), ("rotation", slice(3, 6))):
+        soft = bound(k[part], mobility[part, part], HAND_STIFFNESS / step**2)
+        ease = bound(b[part], mobility[part, part], HAND_DAMPING / step)
+        k[part] *= soft
+        b[part] *= ease
+        if soft < 1.0 or ease < 1.0:
+            notes.append(
+                f"the simulated hand's gains in {what} were bounded, for a device this light, by "
+                f"the step of {1e3 * step:.3g} ms: stiffness to {100 * soft:.3g} %, damping to "
+                f"{100 * ease:.3g} %" + unbounded_from(step, soft, ease)
+            )
+    return k, b
 
 
 def aim(target: np.ndarray, hand: Hand | None) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from detent.devices.limits import StiffnessLimits, region, stiffness_limits
+from detent.devices.limits import StiffnessLimits, digits, region, stiffness_limits
 from detent.servo.parameters import NEVER
 from detent.servo.structs import Device
 
+#: of a law that does not act
+DOES = {"off": "nobody watches what comes out of it", "observe": "it is only observed"}
 KINDS = (("N/m", slice(0, 3)), ("N·m/rad", slice(3, 6)))
 
 
-class Asked(NamedTuple):
+class Felt(NamedTuple):
     """A stiffness that is felt, and what the device can hold of it."""
 
     unit: str
@@ -22,16 +25,41 @@ class Asked(NamedTuple):
     damping: float  # [N·s/m, N·m·s/rad]
     limits: StiffnessLimits
     region: str  # of [Diolaiti06]
+    rate: float  # [Hz] at which the device samples
+    at_points: bool = False  # it is that of each contact point: several are stiffer together
+
+    @property
+    def verdict(self) -> str:
+        """The first of what it is not: stable, passive; or both."""
+        if self.stiffness > self.limits.stable:
+            return "not stable by itself"
+        passive = self.stiffness <= self.limits.passive
+        return "stable and passive" if passive else "not passive for every hand by itself"
 
     def __str__(self) -> str:
         cycles = "; it may cycle on its encoders" if self.region == "cycles" else ""
-        return (
-            f"{self.stiffness:.4g} {self.unit} with {self.damping:.4g} of damping are asked for; "
-            f"{self.limits}{cycles}"
-        )
+        each = " (of one contact point: n of them are n times as stiff)" if self.at_points else ""
+        damped = f"{self.damping:.4g} {self.unit.replace('/', '·s/')} of damping"
+        felt = f"{digits(self.stiffness)} {self.unit} with {damped} are felt: {self.verdict}"
+        device = f"the device at {digits(self.rate)} Hz"
+        return f"{felt}{each}; {device} is {self.limits.said(self.unit)}{cycles}"
+
+    def warning(self, law: str) -> str:
+        """What is to be said of it under a law of passivity; nothing where it is passive."""
+        if self.stiffness <= min(self.limits.stable, self.limits.passive):
+            return ""
+        return f"{self}; {DOES.get(law, 'the controller damps what comes out of it')}"
+
+    def numbers(self) -> dict[str, Any]:
+        """For machines; what has no bound is None."""
+        limits = {
+            name: value if math.isfinite(value) else None
+            for name, value in asdict(self.limits).items()
+        }
+        return self._asdict() | {"limits": limits, "verdict": self.verdict}
 
 
-def asked_of_device(device: Device, p: np.ndarray) -> list[Asked]:
+def asked_of_device(device: Device, p: np.ndarray) -> list[Felt]:
     """The stiffness that the hand can feel in translation and in rotation, with its limits.
 
     It is that of the coupling, or of a contact point where the tool goes with the device.
@@ -48,18 +76,17 @@ def asked_of_device(device: Device, p: np.ndarray) -> list[Asked]:
             continue
         mass = float(np.diag(device.mass)[part][acts].min())
         own = float(observed.damping[block]), float(observed.friction[block])
-        resolution = period * math.sqrt(observed.floor[0] / mass) if block == 0 else 0.0
+        resolution = float(observed.step[0]) if block == 0 else 0.0
         limits = stiffness_limits(mass, *own, resolution, period, delay, damping)
-        where = region(stiffness, own[0] + damping, own[1], resolution, period)
-        out.append(Asked(unit, stiffness, damping, limits, where))
+        where = region(stiffness, own[0] + damping, own[1], resolution, period, delay)
+        at_points = p["device_position"][0] == NEVER
+        out.append(Felt(unit, stiffness, damping, limits, where, 1.0 / period, at_points))
     return out
 
 
-def felt_limits(device: Device, p: np.ndarray) -> list[str]:
-    """A line for each kind of stiffness; none for a display, which is told how to move."""
-    if device.observed.dual[0] != 0:
-        return []
-    return [str(one) for one in asked_of_device(device, p)]
+def felt_limits(device: Device, p: np.ndarray) -> list[Felt]:
+    """One for each kind of stiffness; none for a display, which is told how to move."""
+    return [] if device.observed.dual[0] != 0 else asked_of_device(device, p)
 
 
 def felt_gains(p: np.ndarray, part: slice) -> tuple[float, float]:
@@ -72,13 +99,6 @@ def felt_gains(p: np.ndarray, part: slice) -> tuple[float, float]:
 
 
 def beyond_passive(device: Device, p: np.ndarray, law: str) -> list[str]:
-    """What is to be said where a session asks for more than is passive."""
-    if device.observed.dual[0] != 0 or law == "off":
-        return []
-    acts = law != "observe"
-    does = "the controller damps what comes out of it" if acts else "it is only observed"
-    return [
-        f"not passive for every hand by itself: {asked}; {does}"
-        for asked in asked_of_device(device, p)
-        if asked.stiffness > asked.limits.passive
-    ]
+    """What is to be said where a session that is watched asks for more than stable or passive."""
+    said = [felt.warning(law) for felt in felt_limits(device, p) if law != "off"]
+    return [warning for warning in said if warning]

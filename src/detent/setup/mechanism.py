@@ -118,7 +118,7 @@ class MechanismSubject:
         fill_observed(device, asked.device, adapter, asked.passivity, 1.0 / rate)
         fill_passivity(p, asked.passivity, device.observed)
         lead = lead_for(asked, device, start.mobility, 1.0 / rate, notes)
-        fill_hand(p, hand)
+        fill_hand(p, hand, device.mobility, notes)
         asked.force_path.fill(p, asked.device.safety)
         target = adapter.port.state.true_pose.copy()
         aim(target, hand)

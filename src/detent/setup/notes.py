@@ -27,9 +27,10 @@ def run_notes(
 ) -> list[str]:
     """All that a run has to say so far; *model* and *data* are the servo's, *rate* is in Hz."""
     if not isinstance(servo, Servo):  # a mechanism has stops, and neither contacts nor hinges
-        return withheld_force(servo) + kept_passive(servo)
+        return withheld_force(servo) + at_the_end(servo) + kept_passive(servo)
     return [
         *withheld_force(servo),
+        *at_the_end(servo),
         *spared_hand(servo),
         *kept_passive(servo),
         *lost_contacts(servo),
@@ -46,6 +47,17 @@ def withheld_force(servo: Servo | MechanismServo) -> list[str]:
     """For how long the device got no force, and why."""
     ticks = zip(servo.device.guard.off_ticks, REASONS, strict=True)
     return [f"no force for {int(count)} ticks: {why}" for count, why in ticks if count]
+
+
+def at_the_end(servo: Servo | MechanismServo) -> list[str]:
+    """For how long the hand pressed the device against its end stop."""
+    ticks = int(servo.device.guard.stopped[0])
+    if ticks == 0:
+        return []
+    return [
+        f"the device was at its end stop for {ticks} ticks, and the tool went no farther: a larger "
+        "device reaches on, or a mapping by a scale (devices.Mapped)"
+    ]
 
 
 def spared_hand(servo: Servo) -> list[str]:

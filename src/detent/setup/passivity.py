@@ -27,9 +27,11 @@ from detent.world.world import World
 NOISE = 3.0  # of its rms: readings are off by no more, as a rule
 
 
-def chosen_passivity(asked: Passivity | None, device: DeviceModel) -> Passivity:
-    """What was asked for; else on for a device of a data sheet, off for an ideal one."""
-    instance("passivity", asked, Passivity | None, "a Passivity")
+def chosen_passivity(asked: Passivity | str | None, device: DeviceModel) -> Passivity:
+    """What was asked for, or named; else on for a device of a sheet, off for an ideal one."""
+    if isinstance(asked, str):
+        return Passivity(asked)
+    instance("passivity", asked, Passivity | None, 'a Passivity, as detent.Passivity("damper")')
     return asked or (Passivity() if sheet_of(device) is not None else OFF)
 
 
@@ -48,7 +50,7 @@ def fill_passivity(p: np.ndarray, asked: Passivity, observed: Observed) -> None:
 
 def check_change(now: Passivity, new: Passivity) -> None:
     """Laws may change where somebody watches; who watches may not come or go."""
-    instance("passivity", new, Passivity, "a Passivity")
+    instance("passivity", new, Passivity, 'a Passivity, as detent.Passivity("damper")')
     if (now.law == "off") != (new.law == "off"):
         raise ParameterError("passivity", new.law, f"{now.law}, as at the start")
     if (now.damping, now.friction) != (new.damping, new.friction):
@@ -59,15 +61,18 @@ def fill_observed(
     out: Device, device: DeviceModel, adapter: Adapter, asked: Passivity, step: float
 ) -> None:
     """What the observer knows of the device: when its force acts, and what it takes itself."""
-    observed, struct = out.observed, adapter.struct
+    inner, longer, stronger = unmapped(device, adapter)
+    observed, struct = out.observed, inner.struct
     observed.dual[0] = device.takes_motion
     resolution = 0.0
     if isinstance(struct, Mass):
         mass: Any = struct
         observed.delay[:], observed.period[:] = mass.delay, mass.hold
         observed.damping[:], observed.friction[:] = mass.damping, mass.friction
-        resolution = float(mass.resolution[0])
-        observed.blur[0] = NOISE * float(mass.noise.std(axis=0).max())
+        observed.damping[0] /= longer * stronger
+        observed.friction[0] /= stronger
+        resolution = longer * float(mass.resolution[0])
+        observed.blur[0] = longer * NOISE * float(mass.noise.std(axis=0).max())
     elif hasattr(struct, "delay"):  # a model whose friction sits in its joints: none is counted
         observed.delay[:] = struct.delay
     else:
@@ -79,8 +84,18 @@ def fill_observed(
     observed.spread[:] = observed.blur
     observed.spread[0] += 0.5 * resolution
     observed.blur[:] += observed.radius
+    observed.step[0] = resolution
     speed = resolution / (observed.period[0] * step)
     observed.floor[0] = out.mass[:3, :3].max() * speed**2
+
+
+def unmapped(device: DeviceModel, adapter: Adapter) -> tuple[Adapter, float, float]:
+    """The adapter behind all mappings, and by how much they enlarge its motion and its force."""
+    longer, stronger = 1.0, 1.0
+    while isinstance(device, Mapped) and adapter.inner is not None:
+        longer, stronger = longer * device.scale, stronger * device.factor
+        device, adapter = device.device, adapter.inner
+    return adapter, longer, stronger
 
 
 def _from_sheet(observed: Observed, device: DeviceModel, step: float) -> float:
@@ -95,7 +110,7 @@ def _from_sheet(observed: Observed, device: DeviceModel, step: float) -> float:
         for name in ("damping", "friction"):
             fact = getattr(sheet, prefix + name)
             known = fact is not None and not fact.assumed
-            getattr(observed, name)[block] = fact.value if known else 0.0
+            getattr(observed, name)[block] = fact.least if known else 0.0
     resolution = sheet.get("resolution") or 0.0
     if isinstance(device, Mapped):
         observed.damping[0] /= device.scale * device.factor
@@ -112,16 +127,20 @@ def fill_sources(
     Degrees of freedom that are not *mine* go where the device does: their motion is its own.
     """
     if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY:
-        observed.weight[:] = model.body_mass * (1.0 - model.body_gravcomp)
+        led = np.isin(model.body_treeid, np.unique(model.dof_treeid[~mine]))
+        weight = model.body_mass * (1.0 - model.body_gravcomp)
+        observed.weight[:] = np.where(led, 0.0, weight), np.where(led, weight, 0.0)
     still = mujoco.MjData(model)
     still.qpos[:], still.qvel[:] = data.qpos, mine * data.qvel
     weights = model.opt.gravity.copy()
-    model.opt.gravity[:] = 0.0
-    for update in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_makeM):
-        update(model, still)  # mj_forward would end the process where tendons are tied
-    mujoco.mj_energyPos(model, still)
-    mujoco.mj_energyVel(model, still)
-    model.opt.gravity[:] = weights
+    try:
+        model.opt.gravity[:] = 0.0
+        for update in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_makeM):
+            update(model, still)  # mj_forward would end the process where tendons are tied
+        mujoco.mj_energyPos(model, still)
+        mujoco.mj_energyVel(model, still)
+    finally:
+        model.opt.gravity[:] = weights
     observed.energy[SOURCES] = float(still.energy.sum())
 
 

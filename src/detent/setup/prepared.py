@@ -90,7 +90,7 @@ class Prepared:
         fill_passivity(out, settings.passivity, self.servo.device.observed)
         if isinstance(settings.hand, Guided | Playback) and settings.hand is not now.hand:
             raise ParameterError("hand", settings.hand, "a Constant, Sinusoid or Impedance by then")
-        fill_hand(out, settings.hand)
+        fill_hand(out, settings.hand, self.servo.device.mobility, notes)
         self._offered = settings, notes
         return out
 

@@ -205,7 +205,7 @@ class WorldSubject:
             ignore_limits(p)  # the display is told where to go, not how hard to push
         fill_hold(p, asked.outside, start, device.mask, notes)
         fill_coupling(p, asked.coupling, start, device, notes)
-        fill_hand(p, hand)
+        fill_hand(p, hand, device.mobility, notes)
         asked.force_path.fill(p, asked.device.safety)
         if self._local is not None:
             self._local.fill(p)

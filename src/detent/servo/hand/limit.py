@@ -12,10 +12,9 @@ from detent.kernels.jit import kernel
 from detent.kernels.limits import length
 from detent.servo.contact.groups import row_group
 from detent.servo.contact.plastic import give_way
-from detent.servo.hand.reach import map_to_hand, tell_device
+from detent.servo.hand.reach import map_to_hand, tell_device, weigh_tool
 from detent.servo.parameters import RIGID, SPREAD
 from detent.servo.structs import COLLIDING, GRAVITY, Device, Motion, Rows, Scene, Servo
-from detent.servo.world.weight import weight_torque
 
 
 @kernel
@@ -140,12 +139,11 @@ def is_beyond(wrench: np.ndarray, most: np.ndarray, ball: np.ndarray) -> bool:
 def lighten(sc: Scene, mo: Motion, de: Device, most: np.ndarray, ball: np.ndarray) -> None:
     """Leave of the tool's weight what fits beside all else, for the tool and the device alike."""
     weight = mo.scratch
-    for j in range(sc.nv):
-        weight[j] = weight_torque(sc, j) if sc.in_tool[sc.dof_tree[j]] != 0 else 0.0
-    map_to_hand(sc, mo, de, weight, mo.part)
+    weigh_tool(sc, mo, de, weight, mo.part)
     for i in range(6):
         mo.other[i] = de.environment[i] - mo.part[i]
     left = min(share_within(mo.other, mo.part, most), share_in_ball(mo.other, mo.part, ball))
+    de.borne[0] = left
     for j in range(sc.nv):
         mo.torque[j] -= (1.0 - left) * weight[j]
     for i in range(6):

@@ -113,6 +113,14 @@ def map_to_hand(sc: Scene, mo: Motion, de: Device, torque: np.ndarray, out: np.n
 
 
 @kernel
+def weigh_tool(sc: Scene, mo: Motion, de: Device, torque: np.ndarray, out: np.ndarray) -> None:
+    """The weight of the tool: its torques, and the wrench at the hand that stands for them."""
+    for j in range(sc.nv):
+        torque[j] = weight_torque(sc, j) if sc.in_tool[sc.dof_tree[j]] != 0 else 0.0
+    map_to_hand(sc, mo, de, torque, out)
+
+
+@kernel
 def product(A: np.ndarray, x: np.ndarray, out: np.ndarray) -> float:
     """out ← A x of six numbers; xᵀ A x."""
     total = 0.0
@@ -168,4 +176,5 @@ def reach(s: Servo) -> None:
     if s.scene.features[JOINT_DAMPING] != 0:
         ease_damping(s.scene, s.motion, s.parameters["step"][0])
     map_to_hand(s.scene, s.motion, s.device, s.motion.external, s.device.environment)
+    s.device.borne[0] = 1.0
     tell_device(s)
