@@ -60,6 +60,25 @@ def test_a_peg_goes_into_a_hole_with_little_play(rate: float, device: str) -> No
     assert hum(trace) < 0.01
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", RATES)
+def test_gears_go_round_once_and_then_rest(rate: float) -> None:
+    """On a wrist without torques: the hand leads a point of the first gear, and turns with it."""
+    turn = 2.0 * np.pi * np.arange(65) / 64
+    path = [
+        (0.2 + 2.6 * i / 64, -0.03 * np.cos(a), -0.03 * np.sin(a), 0.0, np.cos(a / 2), 0, 0,
+         np.sin(a / 2))
+        for i, a in enumerate(turn)
+    ]  # fmt: skip
+    hand = Guided(stiffness=400.0, damping=8.0, rotational_damping=1e-3, path=path)
+    trace = held(World.builtin("gears"), rate, "omega.7", hand, 3.2)
+    place = trace.rows["tool_position"]
+    angle = np.unwrap(np.arctan2(-place[:, 1], -place[:, 0]))
+    assert angle[-1] == pytest.approx(2.0 * np.pi, abs=0.02)  # it does not jam
+    assert trace.rows["contacts"].max() > 0 and trace.rows["depth"].max() < 3e-4  # nor skip a tooth
+    assert hum(trace, round(0.1 * rate)) < 0.01
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("rate", [1000.0, 4000.0])
 def test_a_bolt_turned_in_its_nut_travels_by_the_pitch(rate: float) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from detent.kernels.jit import kernel
-from detent.shapes.constants import PATCHES
+from detent.shapes.constants import LEVELS, PATCHES
 from detent.shapes.contacts import unit
 from detent.shapes.distance import distance, exact_distance
 from detent.shapes.structs import CONTACTS, LEFT_OUT, LOOKUPS, Solid
 from detent.shapes.surface import Surface, bake
-from detent.shapes.touch import placed
+from detent.shapes.touch import patches_of, placed
 from detent.shapes.triangles import STACK
 from shapes_lab import Touching, ball, channel, cuboid, meet, onset, star, turned
 
@@ -55,7 +55,7 @@ def approaches(one: str, two: str, count: int) -> np.ndarray:
             assert found is None or found < 1e-3
             continue
         assert found is not None
-        contacts = touching.at(aside - way * (found - 1e-5), turn)
+        contacts = touching.at(aside - way * found, turn)
         deepest = contacts[np.argmin(contacts["dist"])]
         late.append(abs(found - exact) * abs(deepest["frame"][:3] @ way))
     return np.array(late)
@@ -96,6 +96,7 @@ def test_what_is_remembered_changes_nothing(
     one: str, two: str, start: tuple[float, float, float]
 ) -> None:
     remembers, forgets = (Touching(baked(one), baked(two)) for _ in range(2))
+    remembers.felt.budget[:] = forgets.felt.budget[:] = 1 << 20
     touched = 0
     for place, turn in walk(3, np.array(start), 120):
         a, b = remembers.at(place, turn), forgets.at(place, turn, fresh=True)
@@ -121,8 +122,8 @@ def least_distance(
     own: Solid, other: Solid, pose: np.ndarray, patch: int, stack: np.ndarray
 ) -> float:
     """Of all samples of a patch, by exact triangles."""
-    best, i = np.inf, own.roots[patch]
-    while i < own.roots[patch + 1]:
+    best, i = np.inf, own.roots[LEVELS * patch]
+    while i < own.roots[LEVELS * (patch + 1)]:
         for n in range(own.links[i, 1], own.links[i, 1] + own.links[i, 2]):
             p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
             d, low, high = distance(other, p[0], p[1], p[2])
@@ -136,14 +137,14 @@ def missed(one: str, two: str, start: np.ndarray, ticks: int) -> tuple[int, floa
     """Patches that touch by brute force, and the deepest [m] that is not among the contacts."""
     touching, stack = Touching(baked(one), baked(two)), np.zeros(STACK, np.int64)
     pair, count, worst = touching.pair, 0, 0.0
-    touching.felt.budget[0] = 1 << 20  # what is searched at all is another test's
+    touching.felt.budget[:] = 1 << 20  # what is searched at all is another test's
     for place, turn in walk(5, start, ticks):
         contacts = touching.at(place, turn)
         if touching.felt.counts[LEFT_OUT] > 0:
             continue
         found = set(contacts["vert"][:, 0].tolist())
         for side, (own, other) in enumerate(((pair.one, pair.two), (pair.two, pair.one))):
-            for patch in range(len(own.roots) - 1):
+            for patch in range(patches_of(own)):
                 d = least_distance(own, other, pair.pose[side], patch, stack)
                 count += int(d < 0.0)
                 if d < 0.0 and side * PATCHES + patch not in found:
@@ -198,6 +199,21 @@ def test_the_force_of_what_slides_over_dents_is_continuous() -> None:
         path = lambda x: np.array([x, 0.001, height])  # noqa: E731, B023
         coarse, fine = (largest_jump(touching, path, turn, step) for step in (2e-5, 2e-6))
         assert 0.0 < 7.0 * fine <= coarse < 0.03
+
+
+def test_the_force_of_what_slides_over_a_rim_is_continuous() -> None:
+    tilt = np.array([[np.cos(0.1), 0, np.sin(0.1)], [0, 1, 0], [-np.sin(0.1), 0, np.cos(0.1)]])
+    cases = [
+        (Touching(baked("slot"), (SPHERE, (0.006, 0.0, 0.0))), (0.0185, 0.0457), EYE),
+        (Touching(baked("slot"), (BOX, (0.012, 0.012, 0.008))), (0.0135, 0.0475), tilt),
+        (Touching(baked("slot"), (BOX, (0.012, 0.012, 0.008))), (0.0295, 0.0479), EYE),
+        (Touching(baked("slot"), baked("star")), (0.0185, 0.0495),
+         turned(np.random.default_rng(4), 0.2)),
+    ]  # fmt: skip
+    for touching, (aside, height), turn in cases:
+        path = lambda x: np.array([aside + x, 0.001, height])  # noqa: E731, B023
+        coarse, fine = (largest_jump(touching, path, turn, step) for step in (2e-5, 2e-6))
+        assert 0.0 < 7.0 * fine <= coarse < 0.1
 
 
 def test_a_small_budget_keeps_the_deepest_and_counts_the_rest() -> None:

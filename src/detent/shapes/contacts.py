@@ -8,7 +8,7 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple, inner, plus
-from detent.shapes.constants import FINE, MANY, PATCHES, REFINED, ROWS, TOP
+from detent.shapes.constants import MANY, PATCHES, ROWS, TOP
 from detent.shapes.distance import distance, exact_distance, gradient
 from detent.shapes.structs import (
     CONTACTS,
@@ -18,80 +18,41 @@ from detent.shapes.structs import (
     Pair,
     Solid,
 )
-from detent.shapes.touch import note_motion, placed, relative_pose, scan
+from detent.shapes.touch import note_motion, patches_of, placed, relative_pose, scan
 
 
 @kernel
 def separation(
     felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray
 ) -> float:
-    """[m] The least exact distance of a patch.
+    """[m] The least distance of a patch.
 
-    Its deepest samples by the field are measured to triangles, until the next one cannot be nearer
-    within the error of the field. So the least does not jump when samples change places; where more
-    than `TOP` of them are that near, or `REFINED` were measured already, it may, by that error.
-    If none of so many touches, all of the patch are asked.
+    Where the tick had no time to measure all that may be nearest, that by the field is measured.
     """
-    best = math.inf
-    for i in range(min(felt.tops[side, patch], TOP)):
-        n = felt.top[side, patch, i]
-        p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
-        d, low, high = distance(other, p[0], p[1], p[2])
-        if d - own.points[n, 3] - low >= best:
-            continue
-        if i > 0 and felt.counts[REFINEMENTS] >= REFINED:
-            break
-        best = min(best, refined(felt, other, p, d, low, high) - own.points[n, 3])
-    if best > felt.margin and felt.tops[side, patch] > TOP:
-        best = search_patch(felt, patch, own, other, pose, best)
-    return best
-
-
-@kernel
-def refined(felt: Felt, other: Solid, p: Triple, d: float, low: float, high: float) -> float:
-    """[m] By triangles, unless the field is as good."""
-    if low + high <= FINE * other.cell:
-        return d
+    if felt.guess[side, patch] == 0:
+        return felt.least[side, patch]
+    n = felt.nearest[side, patch]
+    p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
+    d, low, high = distance(other, p[0], p[1], p[2])
     felt.counts[REFINEMENTS] += 1
-    return exact_distance(other, p, d, low, high, felt.stack)
+    return felt.least[side, patch] - d + exact_distance(other, p, d, low, high, felt.stack)
 
 
 @kernel
-def search_patch(
-    felt: Felt, patch: int, own: Solid, other: Solid, pose: np.ndarray, best: float
-) -> float:
-    """[m] The least exact distance of all samples of a patch, as far as `REFINED` goes."""
-    i, end = own.roots[patch], own.roots[patch + 1]
-    while i < end:
-        p = placed(pose, own.balls[i, 0], own.balls[i, 1], own.balls[i, 2])
-        d, low, _ = distance(other, p[0], p[1], p[2])
-        if d - low > own.balls[i, 3] + felt.margin:
-            i = own.links[i, 0]
-            continue
-        for n in range(own.links[i, 1], own.links[i, 1] + own.links[i, 2]):
-            p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
-            d, low, high = distance(other, p[0], p[1], p[2])
-            if d - low - own.points[n, 3] < min(best, felt.margin):
-                if felt.counts[REFINEMENTS] >= 2 * REFINED:
-                    return best
-                best = min(best, refined(felt, other, p, d, low, high) - own.points[n, 3])
-        i += 1
-    return best
-
-
-@kernel
-def deepest_gradients(
+def heaviest_samples(
     felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray, end: float
-) -> Triple:
-    """Of the deepest samples of a patch, weighted by how much deeper they are than *end*."""
-    total = (0.0, 0.0, 0.0)
+) -> tuple[Triple, Triple]:
+    """Direction and middle of the deepest of a patch, by how much more they weigh than *end*."""
+    way, middle, weights = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 1e-30
     for i in range(min(felt.tops[side, patch], TOP)):
-        n = felt.top[side, patch, i]
-        weight = end - felt.top_value[side, patch, i]
+        n, weight = felt.top[side, patch, i], felt.top_weight[side, patch, i] - end
         if weight > 0.0:
             p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
-            total = plus(total, weight, gradient(other, p[0], p[1], p[2]))
-    return unit(total)
+            way = plus(way, weight, gradient(other, p[0], p[1], p[2]))
+            middle = plus(middle, weight, p)
+            weights += weight
+    share = 1.0 / weights
+    return unit(way), (middle[0] * share, middle[1] * share, middle[2] * share)
 
 
 @kernel
@@ -104,56 +65,48 @@ def unit(a: Triple) -> Triple:
 
 
 @kernel
-def way_out(
-    felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray, deepest: int
-) -> Triple:
-    """The direction out of the other solid: gradients at the samples, weighted by depth.
+def way_and_place(
+    felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray
+) -> tuple[Triple, Triple]:
+    """The direction out of the other solid, and where: gradients and places of samples, weighted.
 
-    They are central differences, which are continuous. Of few samples the deepest count, and how
-    much deeper they are than the next one; of many every eighth does, whoever is deepest. That
-    next one, as it gets deep, leads from one to the other. Where gradients cancel, samples are
+    Gradients are differences of the field, which are continuous. Of few samples the heaviest count,
+    and how much more they weigh than the next one; of many all do, whoever is heaviest. That
+    next one, as it gets heavy, leads from one to the other. Where gradients cancel, samples are
     pushed against the way that they face.
     """
-    s, value = felt.slope, felt.top_value
-    many, end = 0.0, max(felt.margin, 1e-9)
-    if felt.tops[side, patch] > TOP and value[side, patch, TOP] < end:
-        first, end = value[side, patch, 0], value[side, patch, TOP]
-        many = min(end / min(MANY * first, -1e-12), 1.0) if end < 0.0 else 0.0
-    total = (0.0, 0.0, 0.0)
-    if many < 1.0:
-        total = plus(total, 1.0 - many, deepest_gradients(felt, side, patch, own, other, pose, end))
+    total, nearest = felt.weight[side, patch], felt.nearest[side, patch]
+    way, place, many, end = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0.0
+    if felt.tops[side, patch] > TOP:
+        end = felt.top_weight[side, patch, TOP]
+        many = min(end / (MANY * felt.top_weight[side, patch, 0]), 1.0)
+    if felt.tops[side, patch] == 0:  # of what is near, but not that near, the nearest alone
+        x, y, z = own.points[nearest, 0], own.points[nearest, 1], own.points[nearest, 2]
+        place = placed(pose, x, y, z)
+        way = gradient(other, place[0], place[1], place[2])
+    elif many < 1.0:
+        n, p = heaviest_samples(felt, side, patch, own, other, pose, end)
+        way, place = plus(way, 1.0 - many, n), plus(place, 1.0 - many, p)
     if many > 0.0:
-        all_of_them = (s[side, patch, 0], s[side, patch, 1], s[side, patch, 2])
-        total = plus(total, many, unit(all_of_them))
-    total = unit(total)
-    if inner(total, total) == 0.0:
-        a, b, c = own.normals[deepest, 0], own.normals[deepest, 1], own.normals[deepest, 2]
-        against = (
-            -(pose[0] * a + pose[1] * b + pose[2] * c),
-            -(pose[3] * a + pose[4] * b + pose[5] * c),
-            -(pose[6] * a + pose[7] * b + pose[8] * c),
-        )
-        total = unit(against)
-    if inner(total, total) == 0.0:
-        return 0.0, 0.0, 1.0
-    return total
+        s, m = felt.slope, felt.middle
+        way = plus(way, many, unit((s[side, patch, 0], s[side, patch, 1], s[side, patch, 2])))
+        x, y, z = m[side, patch, 0], m[side, patch, 1], m[side, patch, 2]
+        place = plus(place, many, placed(pose, x / total, y / total, z / total))
+    way = unit(way)
+    return way if inner(way, way) > 0.0 else facing(own, pose, nearest), place
 
 
 @kernel
-def where_it_touches(
-    felt: Felt, side: int, patch: int, own: Solid, pose: np.ndarray, deepest: int
-) -> Triple:
-    """The depth-weighted middle of the samples of a patch, in the frame of the other solid."""
-    weight = felt.weight[side, patch]
-    if weight <= 0.0:
-        return placed(pose, own.points[deepest, 0], own.points[deepest, 1], own.points[deepest, 2])
-    m = felt.middle
-    return placed(
-        pose,
-        m[side, patch, 0] / weight,
-        m[side, patch, 1] / weight,
-        m[side, patch, 2] / weight,
+def facing(own: Solid, pose: np.ndarray, sample: int) -> Triple:
+    """Against the way that a sample faces."""
+    a, b, c = own.normals[sample, 0], own.normals[sample, 1], own.normals[sample, 2]
+    against = (
+        -(pose[0] * a + pose[1] * b + pose[2] * c),
+        -(pose[3] * a + pose[4] * b + pose[5] * c),
+        -(pose[6] * a + pose[7] * b + pose[8] * c),
     )
+    way = unit(against)
+    return way if inner(way, way) > 0.0 else (0.0, 0.0, 1.0)
 
 
 @kernel
@@ -162,15 +115,14 @@ def find_touching(
 ) -> int:
     """Append to felt.row the patches that touch: distance, normal and point in the world."""
     R, x = felt.geom_xmat, felt.geom_xpos
-    for patch in range(own.roots.shape[0] - 1):
-        if felt.tops[side, patch] == 0:
+    for patch in range(patches_of(own)):
+        if felt.least[side, patch] > felt.margin and felt.guess[side, patch] == 0:
             continue
-        d, deepest = separation(felt, side, patch, own, other, pose), felt.top[side, patch, 0]
+        d, nearest = separation(felt, side, patch, own, other, pose), felt.nearest[side, patch]
         if d > felt.margin:
             continue
-        n = way_out(felt, side, patch, own, other, pose, deepest)
-        p = where_it_touches(felt, side, patch, own, pose, deepest)
-        p = plus(p, -0.5 * d - own.points[deepest, 3], n)
+        n, p = way_and_place(felt, side, patch, own, other, pose)
+        p = plus(p, -0.5 * d - own.points[nearest, 3], n)
         felt.row[count], out = side * PATCHES + patch, felt.row_contact
         felt.key[count] = d
         out[count, 0] = d
@@ -252,8 +204,8 @@ def touch_pair(pa: Pair) -> None:
     relative_pose(felt, pa.geom[1], pa.geom[0], pa.pose[1])
     note_motion(one, pa.pose[0], pa.before[0], pa.moved[0])
     note_motion(two, pa.pose[1], pa.before[1], pa.moved[1])
-    scan(felt, 0, one, two, pa.pose[0], pa.moved[0], pa.memo_one, pa.last_one)
-    scan(felt, 1, two, one, pa.pose[1], pa.moved[1], pa.memo_two, pa.last_two)
+    scan(felt, 0, one, two, pa.pose[0], pa.moved[0], pa.memo_one, pa.last_one, pa.late)
+    scan(felt, 1, two, one, pa.pose[1], pa.moved[1], pa.memo_two, pa.last_two, pa.late)
     count = find_touching(felt, 0, one, two, pa.pose[0], pa.geom[1], 0)
     count = find_touching(felt, 1, two, one, pa.pose[1], pa.geom[0], count)
     count = keep_deepest(felt, count)

@@ -138,6 +138,7 @@ def _box_edges(half: np.ndarray, step: float) -> Samples:
         along = np.linspace(-half[axis], half[axis], count + 1)
         if axis > 0:
             along = along[1:-1] if len(along) > 2 else along[:0]  # the corners are there already
+        along = along[np.argsort(-np.abs(along), kind="stable")]  # corners come first
         for one in (-1.0, 1.0):
             for two in (-1.0, 1.0):
                 place = np.empty((len(along), 3))

@@ -68,9 +68,9 @@ def sample_surface(mesh: Mesh, radius: float = 0.0, both_sides: bool = False) ->
     along, along_normals = _along_edges(mesh, edges)
     vertices = _kept_vertices(mesh, edges, both_sides)
     normals = vertex_normals(mesh)
-    points = np.concatenate([along, mesh.vertices[vertices]])
+    points = np.concatenate([mesh.vertices[vertices], along])  # the sharpest corners come first
     return Samples(
-        points, np.concatenate([along_normals, normals[vertices]]), np.full(len(points), radius)
+        points, np.concatenate([normals[vertices], along_normals]), np.full(len(points), radius)
     )
 
 

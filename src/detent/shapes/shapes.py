@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from detent.kernels.keep import keep_alive
-from detent.shapes.constants import BUDGET, DEEP, PATCHES, TOP
+from detent.shapes.constants import BUDGET, DEEP, PATCHES, REFINED, TOP
 from detent.shapes.filter import Meeting
 from detent.shapes.solids import Ball, check_kind, geom_surface, mesh_solid, primitive_solid
 from detent.shapes.structs import Felt, Pair, Shapes, Solid
@@ -36,16 +36,21 @@ def make_felt(
         geom_xpos=data.geom_xpos,
         geom_xmat=data.geom_xmat,
         margin=float(margin),
-        budget=np.full(1, BUDGET, whole),
-        counts=np.zeros(6, whole),
-        totals=np.zeros(6, whole),
+        budget=np.array([BUDGET, REFINED], whole),
+        counts=np.zeros(5, whole),
+        totals=np.zeros(5, whole),
         stack=np.zeros(STACK, whole),
+        deep=np.zeros((2, PATCHES)),
         weight=np.zeros((2, PATCHES)),
         middle=np.zeros((2, PATCHES, 3)),
         slope=np.zeros((2, PATCHES, 3)),
         tops=np.zeros((2, PATCHES), whole),
         top=np.zeros((2, PATCHES, TOP + 1), whole),
-        top_value=np.zeros((2, PATCHES, TOP + 1)),
+        top_weight=np.zeros((2, PATCHES, TOP + 1)),
+        best=np.zeros((2, PATCHES)),
+        least=np.zeros((2, PATCHES)),
+        nearest=np.zeros((2, PATCHES), whole),
+        guess=np.zeros((2, PATCHES), whole),
         way=np.zeros(DEEP, whole),
         way_least=np.zeros(DEEP),
         order=np.zeros(PATCHES, whole),
@@ -104,6 +109,7 @@ def make_pair(felt: Felt, meeting: Meeting, one: Solid, two: Solid) -> Pair:
         moved=np.zeros((2, 2)),
         memo_one=np.full(len(one.balls), -np.inf),
         memo_two=np.full(len(two.balls), -np.inf),
+        late=np.zeros(2),
         last_one=np.full(PATCHES, -1, np.int64),
         last_two=np.full(PATCHES, -1, np.int64),
     )

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from detent.errors import ShapeError
-from detent.shapes.constants import PRIMITIVE_PATCHES
+from detent.shapes.constants import PRIMITIVE_PATCHES, SLACK
 from detent.shapes.doubt import doubt_of
 from detent.shapes.primitives import sample_primitive
 from detent.shapes.structs import BOX, CYLINDER, MESH, PLANE, Solid
@@ -86,6 +86,7 @@ def mesh_solid(surface: Surface) -> tuple[Solid, Ball]:
         vertex_normals=surface.vertex_normals,
         boxes=surface.boxes,
         box_links=surface.box_links,
+        slack=SLACK * surface.size,
         **_tree_fields(tree),
     )
     return solid, Ball(0.5 * (low + high), 0.5 * float(np.linalg.norm(high - low)))
@@ -120,6 +121,7 @@ def primitive_solid(kind: int, half: np.ndarray, scale: float) -> tuple[Solid, B
         vertex_normals=np.zeros((0, 3), small),
         boxes=np.zeros((0, 6), small),
         box_links=np.zeros((0, 2), whole),
+        slack=SLACK * scale,
         **_tree_fields(tree),
     )
     reach = np.inf if kind == PLANE else _primitive_reach(kind, half)
@@ -147,6 +149,7 @@ def _tree_fields(tree: Tree) -> dict[str, Any]:
         balls=tree.balls,
         links=tree.links,
         roots=tree.roots,
+        firsts=tree.firsts,
         centre=tree.centre,
         reach=tree.reach,
     )

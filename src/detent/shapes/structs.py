@@ -37,13 +37,15 @@ class Solid(Struct):
     normals: NDArray[np.float32]  # (n, 3)
     balls: np.ndarray  # (m, 5)
     links: np.ndarray  # (m, 3) int32
-    roots: np.ndarray  # (patches + 1,) int32
+    roots: np.ndarray  # (LEVELS patches + 1,) int32
+    firsts: np.ndarray  # (LEVELS patches + 1,) int32
+    slack: float  # [m] by which a finer sample has to be deeper, at most
     centre: np.ndarray  # (3,) [m]
     reach: float  # [m] of its samples about that; negative = it has none
 
 
 # Places of `Felt.counts`, of the last tick, and of `Felt.totals`, of all ticks.
-CANDIDATES, LOOKUPS, REFINEMENTS, LEFT_OUT, CONTACTS, DOUBTS = range(6)
+CANDIDATES, LOOKUPS, REFINEMENTS, LEFT_OUT, CONTACTS = range(5)
 
 
 class Felt(Struct):
@@ -55,16 +57,21 @@ class Felt(Struct):
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
     margin: float  # [m] how near is reported, in rigid mode
-    budget: np.ndarray  # (1,) samples that a pair may look up in one tick
-    counts: np.ndarray  # (6,) see above
-    totals: np.ndarray  # (6,) ticks in which something was left out, and most of each
+    budget: np.ndarray  # (2,) samples of a solid that are looked up, and of all that are measured
+    counts: np.ndarray  # (5,) see above
+    totals: np.ndarray  # (5,) ticks in which something was left out, and most of each
     stack: np.ndarray  # (STACK,) of searches through triangles
-    weight: np.ndarray  # (2, PATCHES) Σ of depths
-    middle: np.ndarray  # (2, PATCHES, 3) Σ of depths times places, in the frame of the samples
-    slope: np.ndarray  # (2, PATCHES, 3) Σ of depths times gradients, in the frame of the other
+    deep: np.ndarray  # (2, PATCHES) [m] Σ of depths
+    weight: np.ndarray  # (2, PATCHES) [m] Σ of weights, which are depths from a little above
+    middle: np.ndarray  # (2, PATCHES, 3) Σ of weights times places, in the frame of the samples
+    slope: np.ndarray  # (2, PATCHES, 3) Σ of weights times gradients, in the frame of the other
     tops: np.ndarray  # (2, PATCHES) how many of the following there are
-    top: np.ndarray  # (2, PATCHES, TOP + 1) the deepest samples of a patch
-    top_value: np.ndarray  # (2, PATCHES, TOP + 1) [m] their distances, ascending
+    top: np.ndarray  # (2, PATCHES, TOP + 1) samples of a patch that weigh most
+    top_weight: np.ndarray  # (2, PATCHES, TOP + 1) [m] their weights, falling
+    best: np.ndarray  # (2, PATCHES) [m] the least distance of a patch by the field
+    least: np.ndarray  # (2, PATCHES) [m] the same measured to triangles, as far as there was time
+    nearest: np.ndarray  # (2, PATCHES) the sample of that
+    guess: np.ndarray  # (2, PATCHES) whether there was no time to measure that one
     way: np.ndarray  # (DEEP,) nodes of the tree from the first to where a search is
     way_least: np.ndarray  # (DEEP,) [m] the least distance that is known below each
     order: np.ndarray  # (PATCHES,) patches, the deepest first
@@ -87,6 +94,7 @@ class Pair(Struct):
     moved: np.ndarray  # (2, 2) [m, rad] how far the centre of each has gone, how far it has turned
     memo_one: np.ndarray  # (nodes,) [m] least distance below a node, and what had moved by then
     memo_two: np.ndarray
+    late: np.ndarray  # (2,) [m] how much deeper finer samples may be before they are looked up
     last_one: np.ndarray  # (PATCHES,) the deepest sample of each patch, -1 = none
     last_two: np.ndarray
 

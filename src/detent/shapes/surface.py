@@ -17,7 +17,7 @@ from detent.shapes.thin import wall_thickness
 from detent.shapes.tree import Tree, make_tree
 from detent.shapes.triangles import triangle_tree
 
-FORMAT = 4  # of what is baked: another number, another file
+FORMAT = 5  # of what is baked: another number, another file
 
 
 class Surface(NamedTuple):

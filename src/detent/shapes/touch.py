@@ -16,9 +16,23 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple
-from detent.shapes.constants import EVERY, LEAF, MOST_DOUBTS, TOP
+from detent.shapes.constants import (
+    COSTS,
+    EVERY,
+    EVERY_COARSE,
+    FINE,
+    FINER,
+    HURRY,
+    LEAST_WAIT,
+    LEVELS,
+    NEAR,
+    SLACK,
+    SLACK_AT,
+    TOP,
+    WAIT,
+)
 from detent.shapes.distance import distance, exact_distance, gradient
-from detent.shapes.structs import CANDIDATES, DOUBTS, LEFT_OUT, LOOKUPS, Felt, Solid
+from detent.shapes.structs import CANDIDATES, LEFT_OUT, LOOKUPS, REFINEMENTS, Felt, Solid
 
 
 @kernel
@@ -68,70 +82,118 @@ def note_motion(own: Solid, pose: np.ndarray, before: np.ndarray, moved: np.ndar
 
 
 @kernel
+def patches_of(own: Solid) -> int:
+    """How many patches the samples of a solid are in."""
+    return (own.roots.shape[0] - 1) // LEVELS
+
+
+@kernel
 def clear_patches(felt: Felt, side: int, patches: int) -> None:
     """Nothing has touched yet."""
     for p in range(patches):
-        felt.weight[side, p], felt.tops[side, p] = 0.0, 0
+        felt.deep[side, p] = felt.weight[side, p] = 0.0
+        felt.best[side, p] = felt.least[side, p] = math.inf
+        felt.tops[side, p] = felt.guess[side, p] = 0
         for k in range(3):
             felt.middle[side, p, k] = felt.slope[side, p, k] = 0.0
 
 
 @kernel
 def add_sample(
-    felt: Felt, side: int, patch: int, own: Solid, other: Solid, n: int, p: Triple, depth: float
+    felt: Felt, side: int, patch: int, own: Solid, other: Solid, n: int, p: Triple, weight: float
 ) -> None:
-    """A sample that is inside the other solid: into the sums of its patch."""
-    felt.weight[side, patch] += depth
+    """A sample that weighs: into the sums of its patch, and among the heaviest if it is."""
+    felt.weight[side, patch] += weight
     for k in range(3):
-        felt.middle[side, patch, k] += depth * own.points[n, k]
-    if n % EVERY == 0:
+        felt.middle[side, patch, k] += weight * own.points[n, k]
+    every = EVERY_COARSE if n < own.firsts[LEVELS * patch + 1] else EVERY
+    if n % every == 0:
         g = gradient(other, p[0], p[1], p[2])
         for k in range(3):
-            felt.slope[side, patch, k] += depth * g[k]
-
-
-@kernel
-def rank_sample(felt: Felt, side: int, patch: int, n: int, d: float) -> None:
-    """A sample that may touch, at the distance d: among the deepest of its patch, if it is."""
-    top, value, count = felt.top, felt.top_value, felt.tops[side, patch]
-    if count > TOP and d >= value[side, patch, TOP]:
+            felt.slope[side, patch, k] += weight * g[k]
+    top, weights, count = felt.top, felt.top_weight, felt.tops[side, patch]
+    if count > TOP and weight <= weights[side, patch, TOP]:
         return
     i = min(count, TOP)
-    while i > 0 and value[side, patch, i - 1] > d:
-        value[side, patch, i] = value[side, patch, i - 1]
+    while i > 0 and weights[side, patch, i - 1] < weight:
+        weights[side, patch, i] = weights[side, patch, i - 1]
         top[side, patch, i] = top[side, patch, i - 1]
         i -= 1
-    value[side, patch, i], top[side, patch, i] = d, n
+    weights[side, patch, i], top[side, patch, i] = weight, n
     felt.tops[side, patch] = min(count + 1, TOP + 1)
 
 
 @kernel
-def look_up(
-    felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray, n: int
-) -> float:
-    """[m] The least distance of a sample; taken, if it may touch within the error of the field.
+def what_counts(
+    felt: Felt, side: int, patch: int, own: Solid, other: Solid, level: int
+) -> tuple[float, float, float]:
+    r"""[m] Below what samples of a level are looked at, below what they weigh, what they lack.
 
-    One that touches by that error alone is measured to triangles: if it is free, that is known of
-    it until it has moved so far.
+    Finer samples are there for what the coarser ones do not see. One counts as far as it is deeper
+    than all of these by
+
+    .. math:: s = \min\Bigl(s_0, \tfrac1c \sum_i \delta_i\Bigr)
+
+    where :math:`\delta_i` are the depths of coarser ones, and takes part as if it were s higher.
+    So where a touch is small every sample counts, where it is wide few have to be looked up, the
+    depth is short by no more than :math:`s_0`, and nothing of it jumps.
     """
+    weighs, shift = NEAR * other.probe, 0.0
+    if level > 0:
+        shift = min(own.slack, felt.deep[side, patch] / SLACK_AT)
+        weighs = min(felt.best[side, patch], weighs) - shift
+    limit = min(felt.margin, felt.least[side, patch] - shift)
+    return max(limit, weighs), weighs, shift
+
+
+@kernel
+def look_up(
+    felt: Felt,
+    side: int,
+    patch: int,
+    own: Solid,
+    other: Solid,
+    pose: np.ndarray,
+    n: int,
+    first: bool,
+    counts: tuple[float, float, float],
+) -> float:
+    """[m] The least distance of a sample; taken, if it may count within the error of the field.
+
+    If it may be the nearest of its patch within that error, it is measured to triangles: if it is
+    free, that is known of it until it has moved so far. What weighs is the field, which is
+    continuous. Where too many were measured, finer samples do not count, but for the *first*.
+    """
+    limit, weighs, shift = counts
     p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
     d, low, high = distance(other, p[0], p[1], p[2])
     skin = own.points[n, 3]
-    least = d - low - skin
-    if least >= felt.margin:
+    least, d = d - low - skin, d - skin
+    if least >= limit:
         return least
-    if d - skin >= felt.margin and felt.counts[DOUBTS] < MOST_DOUBTS:
-        felt.counts[DOUBTS] += 1
-        d = exact_distance(other, p, d, low, high, felt.stack)
-        least = d - skin
-        if least >= felt.margin:
-            return least
-    d -= skin
-    if d < 0.0:
-        add_sample(felt, side, patch, own, other, n, p, -d)
-    rank_sample(felt, side, patch, n, d)
     felt.counts[CANDIDATES] += 1
-    return least
+    value, guess = d, 0
+    if low + high <= FINE * other.cell:
+        least = d
+    elif least > felt.margin or least + shift >= felt.least[side, patch]:
+        value = math.inf
+    elif felt.counts[REFINEMENTS] < felt.budget[1] or first:
+        felt.counts[REFINEMENTS] += 1
+        value = exact_distance(other, p, d + skin, low, high, felt.stack) - skin
+        least = value
+    elif n < own.firsts[LEVELS * patch + 1]:
+        guess = 1
+    else:
+        felt.counts[LEFT_OUT] += 1
+        return least
+    if value + shift < felt.least[side, patch]:
+        felt.least[side, patch], felt.nearest[side, patch] = value + shift, n
+        felt.guess[side, patch] = guess
+    felt.best[side, patch] = min(felt.best[side, patch], d + shift)
+    if d < weighs:
+        felt.deep[side, patch] += max(-d, 0.0)
+        add_sample(felt, side, patch, own, other, n, p, weighs - d)
+    return min(least, d)  # it may weigh by the field where it is free by triangles
 
 
 @kernel
@@ -149,32 +211,38 @@ def leave_nodes(
 
 
 @kernel
-def scan_patch(
+def scan_part(
     felt: Felt,
     side: int,
-    patch: int,
+    part: int,
     own: Solid,
     other: Solid,
     pose: np.ndarray,
     moved: np.ndarray,
     memo: np.ndarray,
     left: int,
+    late: float,
+    known: int,
+    counts: tuple[float, float, float],
 ) -> int:
-    """All samples of a patch that may touch; how many lookups of the budget are left."""
-    balls, links, margin = own.balls, own.links, felt.margin
-    i, end, used, level = own.roots[patch], own.roots[patch + 1], 0, 0
+    """All samples of a level of a patch that may be deeper than *late* counts; lookups left.
+
+    But for one that is *known*: nothing is remembered of the nodes above it.
+    """
+    balls, links, limit = own.balls, own.links, counts[0] - late
+    i, end, used, level = own.roots[part], own.roots[part + 1], 0, 0
     while i < end:
         level = leave_nodes(felt, own, memo, moved, level, i)
         least = memo[i] - moved[0] - balls[i, 4] * moved[1]
-        if least <= margin:
+        if least <= limit:
             p = placed(pose, balls[i, 0], balls[i, 1], balls[i, 2])
             d, low, _ = distance(other, p[0], p[1], p[2])
             used += 1
-            least = d - low - balls[i, 3]
+            least = max(least, d - low - balls[i, 3])
         first, count = links[i, 1], links[i, 2]
         felt.way[level], felt.way_least[level] = i, least
         level += 1
-        if least > margin:
+        if least > limit:
             i = links[i, 0]
         elif used + count > left:
             felt.counts[LEFT_OUT] += 1
@@ -182,7 +250,9 @@ def scan_patch(
         else:
             felt.way_least[level - 1] = math.inf
             for n in range(first, first + count):
-                d = look_up(felt, side, patch, own, other, pose, n)
+                d = -math.inf
+                if n != known:
+                    d = look_up(felt, side, part // LEVELS, own, other, pose, n, False, counts)
                 felt.way_least[level - 1] = min(felt.way_least[level - 1], d)
             used += count
             i += 1
@@ -192,13 +262,23 @@ def scan_patch(
 
 
 @kernel
-def sort_patches(felt: Felt, own: Solid, moved: np.ndarray, memo: np.ndarray) -> int:
-    """felt.order ← patches that may touch, those that may be deepest first; how many."""
+def part_bound(own: Solid, part: int, moved: np.ndarray, memo: np.ndarray) -> float:
+    """[m] What is known of the least distance of a level of a patch."""
+    i = own.roots[part]
+    if i == own.roots[part + 1]:
+        return math.inf
+    return memo[i] - moved[0] - own.balls[i, 4] * moved[1]
+
+
+@kernel
+def sort_patches(felt: Felt, own: Solid, near: float, moved: np.ndarray, memo: np.ndarray) -> int:
+    """felt.order ← patches that may be *near*, those that may be deepest first; how many."""
     count, order, key = 0, felt.order, felt.key
-    for patch in range(own.roots.shape[0] - 1):
-        i = own.roots[patch]
-        bound = memo[i] - moved[0] - own.balls[i, 4] * moved[1]
-        if bound > felt.margin:
+    for patch in range(patches_of(own)):
+        bound = math.inf
+        for part in range(LEVELS * patch, LEVELS * patch + LEVELS):
+            bound = min(bound, part_bound(own, part, moved, memo))
+        if bound > near:
             continue
         j = count
         while j > 0 and key[j - 1] > bound:
@@ -207,15 +287,6 @@ def sort_patches(felt: Felt, own: Solid, moved: np.ndarray, memo: np.ndarray) ->
         key[j], order[j] = bound, patch
         count += 1
     return count
-
-
-@kernel
-def is_top(felt: Felt, side: int, patch: int, sample: int) -> bool:
-    """Whether a sample is among the deepest of its patch already."""
-    for k in range(felt.tops[side, patch]):
-        if felt.top[side, patch, k] == sample:
-            return True
-    return False
 
 
 @kernel
@@ -228,20 +299,49 @@ def scan(
     moved: np.ndarray,
     memo: np.ndarray,
     last: np.ndarray,
+    late: np.ndarray,
 ) -> None:
-    """All samples of one solid that may touch the other, as far as the budget goes.
+    """All samples of one solid that may count, the coarsest first, as far as the budget goes.
 
-    Where it ends, what was deepest in a patch before is still looked up.
+    Finer samples wait until they may be so much deeper than what counts, *late* [m], that their
+    share of the budget suffices; but what was nearest in a patch before is always looked up.
     """
-    clear_patches(felt, side, own.roots.shape[0] - 1)
-    left = felt.budget[0]
-    for i in range(sort_patches(felt, own, moved, memo)):
-        patch = felt.order[i]
-        if left > 0:
-            left = scan_patch(felt, side, patch, own, other, pose, moved, memo, left)
-        else:
-            felt.counts[LEFT_OUT] += 1
-        if left < LEAF and last[patch] >= 0 and not is_top(felt, side, patch, last[patch]):
-            look_up(felt, side, patch, own, other, pose, last[patch])
-    for patch in range(own.roots.shape[0] - 1):
-        last[patch] = felt.top[side, patch, 0] if felt.tops[side, patch] > 0 else -1
+    clear_patches(felt, side, patches_of(own))
+    left, near = felt.budget[0], max(felt.margin, NEAR * other.probe)
+    near_patches = sort_patches(felt, own, near, moved, memo)
+    spent = 0
+    for level in range(LEVELS):
+        wait = late[side] if level > 0 else 0.0
+        for i in range(near_patches):
+            patch = felt.order[i]
+            part = LEVELS * patch + level
+            counts = what_counts(felt, side, patch, own, other, level)
+            n = last[patch] if level > 0 else -1
+            if own.firsts[part] <= n < own.firsts[part + 1]:
+                look_up(felt, side, patch, own, other, pose, n, True, counts)
+                left -= 1
+            if part_bound(own, part, moved, memo) > counts[0] - wait:
+                continue
+            if left > 0:
+                left = scan_part(
+                    felt, side, part, own, other, pose, moved, memo, left, wait, n, counts
+                )
+            else:
+                felt.counts[LEFT_OUT] += 1
+        if level == 0:
+            spent = left + COSTS * (felt.budget[1] - felt.counts[REFINEMENTS])
+    used = spent - left - COSTS * (felt.budget[1] - felt.counts[REFINEMENTS])
+    pace(felt, side, own, used, late)
+    for patch in range(patches_of(own)):
+        last[patch] = felt.nearest[side, patch] if felt.least[side, patch] < math.inf else -1
+
+
+@kernel
+def pace(felt: Felt, side: int, own: Solid, used: int, late: np.ndarray) -> None:
+    """How long finer samples wait in the next tick: the longer, the more were looked up in this."""
+    least = LEAST_WAIT / SLACK * own.slack
+    share = min(max(FINER * used / felt.budget[0], HURRY), WAIT)
+    late[side] = share * max(late[side], least)
+    if share < 1.0 and late[side] < least:
+        late[side] = 0.0
+    felt.counts[LEFT_OUT] += int(late[side] > 0.0)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detent.shapes.constants import LEAF, NORMAL_WEIGHT, SURFACE_PATCHES
+from detent.shapes.constants import LATTICES, LEAF, LEVELS, NORMAL_WEIGHT, SURFACE_PATCHES
 from detent.shapes.samples import Samples
 
 
@@ -17,13 +17,14 @@ class Tree(NamedTuple):
     normals: np.ndarray  # (n, 3) float32
     balls: np.ndarray  # (m, 5) middle, radius, how far samples are from the centre [m]
     links: np.ndarray  # (m, 3) int32: the next node that is not below, first sample, how many
-    roots: np.ndarray  # (patches + 1,) int32: where the nodes of each patch begin
+    roots: np.ndarray  # (LEVELS patches + 1,) int32: where the nodes of each level of a patch begin
+    firsts: np.ndarray  # the same of their samples
     centre: np.ndarray  # (3,) [m]
     reach: float  # [m] of all samples about the centre
 
 
 def make_tree(samples: Samples, size: float, most: int = SURFACE_PATCHES) -> Tree:
-    """At most so many patches by place and normal, a power of two, and balls over each."""
+    """At most so many patches by place and normal, a power of two, and balls over their levels."""
     points, radii = samples.points, samples.radii
     if len(points) == 0:
         return _empty()
@@ -34,10 +35,15 @@ def make_tree(samples: Samples, size: float, most: int = SURFACE_PATCHES) -> Tre
     order: list[np.ndarray] = []
     balls: list[tuple[float, ...]] = []
     links: list[list[int]] = []
-    roots, first = [0], 0
+    roots, firsts = [0], [0]
+    level = levels_of(points, size)
     for patch in patches:
-        first = _grow(points, radii, patch, first, order, balls, links)
-        roots.append(len(balls))
+        for k in range(LEVELS):
+            part, first = patch[level[patch] == k], firsts[-1]
+            if len(part):
+                first = _grow(points, radii, part, first, order, balls, links)
+            roots.append(len(balls))
+            firsts.append(first)
     which = np.concatenate(order)
     ball = np.array(balls)
     reach = np.linalg.norm(ball[:, :3] - centre, axis=1) + ball[:, 3]
@@ -48,6 +54,7 @@ def make_tree(samples: Samples, size: float, most: int = SURFACE_PATCHES) -> Tre
         np.concatenate([ball, reach[:, None]], axis=1),
         np.array(links, np.int32),
         np.array(roots, np.int32),
+        np.array(firsts, np.int32),
         centre,
         float(far.max()),
     )
@@ -60,9 +67,21 @@ def _empty() -> Tree:
         np.zeros((0, 5)),
         np.zeros((0, 3), np.int32),
         np.zeros(1, np.int32),
+        np.zeros(1, np.int32),
         np.zeros(3),
         0.0,
     )
+
+
+def levels_of(points: np.ndarray, size: float) -> np.ndarray:
+    """Of each sample: 0 = of the coarsest lattice, where it is the first in its cell, and so on."""
+    level = np.full(len(points), LEVELS - 1)
+    for k, width in enumerate(LATTICES):
+        order = np.argsort(level, kind="stable")  # those of a coarser level stand for their cells
+        cells = np.floor(points[order] / (width * size)).astype(np.int64)
+        _, first = np.unique(cells, axis=0, return_index=True)
+        level[order[first]] = np.minimum(level[order[first]], k)
+    return level
 
 
 def _patch_count(samples: int, most: int) -> int:
