@@ -88,6 +88,9 @@ class Scene(Struct):
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
     geom_properties: np.ndarray  # (ngeom, 4) K, B, e, mu; NaN = the world's
+    nested: (
+        np.ndarray
+    )  # (n, 4) two geoms that do not touch, whether and since when (`world.nested`)
     corner_start: np.ndarray  # (ngeom + 1,) where those of a box or a mesh begin
     corners: np.ndarray  # (n, 3) in the frames of their geoms; none without cylinders
     seam_start: np.ndarray  # (ngeom + 1,) into the following: the tree of what touches this geom
