@@ -46,8 +46,8 @@ def can_hold(rows: Rows, p: np.ndarray, local: bool) -> bool:
 
 @kernel
 def asked_gains(rows: Rows, r: int) -> tuple[float, float]:
-    """Stiffness and damping of a row before they were bounded."""
-    if rows.gain[r, 3] != SOFTENED:
+    """Stiffness and damping of a contact before they were bounded; those of limits stay bounded."""
+    if rows.gain[r, 3] != SOFTENED or rows.geom[r, 0] < 0:
         return rows.stiffness[r], rows.damping[r]
     return rows.stiffness[r] / rows.gain[r, 1], rows.damping[r] / rows.gain[r, 2]
 
@@ -59,7 +59,7 @@ def find_held(rows: Rows, room: int) -> bool:
     clear_vector(load)
     for r in range(rows.count[0]):
         soft = rows.gain[r, 3] == SOFTENED and rows.gain[r, 1] < HOLD_BELOW
-        if rows.separation[r] <= 0.0 and soft:
+        if rows.separation[r] <= 0.0 and soft and rows.geom[r, 0] >= 0:
             load[row_group(rows, r)] = 1.0
     for root in range(rows.parent.shape[0]):
         if load[root] == 0.0:

@@ -100,7 +100,7 @@ def share_of_press(s: Servo, fade: float) -> float:
 
     .. math:: J_r \left(\dot q + T A^{-1} (\tau + a \tau_c)\right) \ge 0, \quad a_{fade} \le a \le 1
 
-    for rows a millimetre deep: the hand's push does not fade in, and what it presses against
+    for contacts a millimetre deep: the hand's push does not fade in, and what it presses against
     must hold it. mo.torque has faded already.
     """
     sc, mo, rows, step = s.scene, s.motion, s.rows, s.parameters["step"][0]
@@ -113,7 +113,7 @@ def share_of_press(s: Servo, fade: float) -> float:
     accelerate(sc, mo, s.closures, pushed)
     r = rows.group_row[group_root(rows.parent, sc.tool_tree)]
     while r != NO_ROW:
-        if rows.separation[r] < -DEEP_HIT:
+        if rows.geom[r, 0] >= 0 and rows.separation[r] < -DEEP_HIT:
             along = step * normal_velocity(rows, r, pushed)
             lacks = -normal_velocity(rows, r, mo.velocity) - step * normal_velocity(rows, r, free)
             if along > 0.0:
