@@ -15,7 +15,11 @@ import pytest
 from scipy.optimize import minimize, nnls
 
 from detent.kernels.constants import SWEEPS
-from detent.kernels.impact_friction import _shorten_if_active, resolve_friction
+from detent.kernels.impact_friction import (
+    _shorten_if_active,
+    change_by_friction,
+    resolve_friction,
+)
 from detent.kernels.jit import JIT_ENABLED
 from detent.kernels.projection import LIMIT, SOLVED
 from detent.kernels.sliding import friction_work
@@ -597,3 +601,17 @@ def test_a_base_at_the_limit_leaves_no_room_for_a_step_outwards() -> None:
     outwards = 3.0 * u0
     assert _shorten_if_active(3, (1.0 + 1e-15) * u0, u0, outwards) == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(outwards, u0, atol=1e-12)
+
+
+def test_a_contact_that_hardly_moves_along_one_tangent_has_a_finite_impulse() -> None:
+    """The mobility of the other was 1e17 times that: what is left of it is round-off."""
+    solver = Solver(1, 3)
+    solver.friction.restitution.impact.N[0, :3] = 1e-3, 0.0, 6e-3
+    solver.friction.T[:2, :3] = (0.05, 0.0, 0.15), (0.0, 3e-10, 0.0)
+    solver.friction.restitution.impact.u0[:3] = 0.1, 0.3, -0.4
+    p, pt = np.zeros(1), np.zeros((1, 2))
+    args = 1, 3, np.ones(1), np.zeros(1), 400, SWEEPS, solver.friction
+    change_by_friction(*args, p, pt)
+    assert np.isfinite(p).all()
+    assert np.isfinite(pt).all()
+    assert np.linalg.norm(pt) <= p[0] * (1.0 + 1e-9)

@@ -11,11 +11,11 @@ from detent.kernels.impact_friction import COMPRESSION, sweep_contacts
 from detent.kernels.sliding import contact_mobilities, friction_work
 from lab import scene
 
-PUCK = """<geom type="plane" size="1 1 .1"/><body name="t" pos="0 0 .005">
+PUCK = """<geom type="plane" size="1 1 .1"/><body name="t" pos="0 0 .0191">
   <joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
   <geom size=".02" mass="1"/></body>"""
-PINCHED = """<geom type="box" size="1 .1 .1" pos="0 .118 0"/>
-  <geom type="box" size="1 .1 .1" pos="0 -.118 0"/>
+PINCHED = """<geom type="box" size="1 .1 .1" pos="0 .1195 0"/>
+  <geom type="box" size="1 .1 .1" pos="0 -.1195 0"/>
   <body name="t"><joint type="slide" axis="1 0 0"/><geom type="box" size=".02 .02 .02" mass=".01"/>
   </body>"""
 LIGHT = """<geom type="box" size=".1 1 1" pos="-.125 0 0"/><body name="t">
@@ -40,13 +40,13 @@ def test_friction_of_a_contact_that_moves_nothing_is_finite() -> None:
 
 
 def test_depth_that_no_motion_changes_is_none() -> None:
-    """A puck that slides 15 mm inside a floor, where its joints hold it."""
+    """A puck that slides 0.9 mm inside a floor, where its joints hold it."""
     trace = Session(World.from_string(scene(PUCK))).run(0.1, Constant((1.0, 0.0, 0.0)))
     assert trace["contacts"].max() > 0 and trace["depth"].max() == 0.0
 
 
 def test_friction_stops_ten_grams_that_are_pinched_and_does_not_throw_them() -> None:
-    """The walls overlap them by 2 mm: friction of a kilonewton turned 1.3 m/s into 87."""
+    """Walls overlap them by half a millimetre: friction of a kilonewton turned 1.3 m/s into 87."""
     world = rough(PINCHED).placed((0.0,), (1.0,))
     trace = Session(world).run(0.5)
     assert np.abs(trace["tool_twist"][:, 0]).max() <= 1.0 + 1e-9

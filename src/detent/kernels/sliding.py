@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from detent.kernels.constants import NO_MOTION, SINGULAR_CONTACT, SOFTENING
+from detent.kernels.constants import NO_MOTION, ROUND_OFF, SINGULAR_CONTACT, SOFTENING
 from detent.kernels.impact_restitution import RestitutionWork, restitution_work
 from detent.kernels.inertia import Inertia, whiten_rows
 from detent.kernels.jit import kernel
@@ -116,7 +116,8 @@ def contact_mobilities(m: int, nv: int, work: FrictionWork) -> None:
         if W[i, 0] <= negligible:
             W[i, 0] = 0.0  # not a contact
         for j in range(2):
-            if W[i, 3 + j] <= negligible:  # no motion that way, as out of the plane in 2-D
+            least = max(negligible, ROUND_OFF * W[i, 4 - j])
+            if W[i, 3 + j] <= least:  # no motion that way, as out of the plane in 2-D
                 W[i, 1 + j], W[i, 3 + j] = 0.0, max(W[i, 4 - j], negligible)
         if W[i, 3] == 0.0:  # nothing moves at all, as where a contact is on the axis of a hinge
             W[i, 3], W[i, 4] = 1.0, 1.0

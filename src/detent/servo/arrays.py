@@ -96,7 +96,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
         hits=a(1, whole), impact=a(3), span=a((cap, 2, 2), whole), jac=a((cap, width)),
         white=a((cap, width)), gain=a((cap, 4)), separation=a(cap),
         velocity=a(cap), stiffness=a(cap), damping=a(cap), restitution=a(cap), friction=a(cap),
-        turning=a((cap, 2)), force=a(cap),
+        turning=a((cap, 2)), force=a(cap), pressed=a(cap),
         carry=a((cap, 3)), rub=a((cap, 3)), slide=a((cap, 3)), rubbing=a(cap, whole),
         tangent=a((cap, width)), tangent_row=a(cap, whole), pressing=a(cap),
         memory=a((cap, CONTACT_MEMORY)),
@@ -118,7 +118,7 @@ def _rows(block: Block, model: mujoco.MjModel, cap: int, width: int) -> Rows:
         next_pair=a((cap, 2), whole), tree_gain=a((model.ntree, 2)), group_load=a(model.ntree),
         turning_load=a(model.ntree), braked=a(nv),
         group_state=a(model.ntree, whole), trust=a(1), spreading=a(1, whole),
-        yields=a(1, whole), yielded=a(3),
+        yields=a(1, whole), yielded=a(3), blows=a(model.ntree, whole),
         constrained=a(1, whole), group_restitution=a(model.ntree), touched=a(model.ntree, whole),
         loosened=a(2),
     )  # fmt: skip

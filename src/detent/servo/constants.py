@@ -15,6 +15,8 @@ MOST_CORNERS = 128  # of a polyhedron that meets a cylinder as it is: 1 µs in a
 SEAM_STEP = 1e-5  # [m] how far outside a face the seam test looks
 SEAM_MOVES = 16  # out of how many neighbours in a row a point is moved
 SEAM_TOLERANCE = 1e-6  # [m] two faces this close to one plane are one surface
+MOST_COLLISIONS = 40  # ticks in a row: a body that collides for longer is pressed, and rests
+LASTING_STEPS = 4.0  # within which four times the weight brings an approach that is rest
 REACTIVATIONS = 3  # how often contacts may join a collision that is being resolved
 APPROACH = 1e-12  # [m/s] slower than this nothing approaches
 
@@ -38,6 +40,8 @@ LEAST_MOBILITY = 0.01  # of the largest: constrained directions get a finite ine
 STOPPING = 4.0  # steps within which friction may stop a joint, with its descendants free
 STANDING = 1e-30  # [m/s, rad/s] slower than this a joint stands: friction over speed stays finite
 STILL = 1e-11  # [m/s] slower than that a contact that sticks is held by the forces that it has
+HOLD_BELOW = 1.0 / 3.0  # of a stiffness: softened to less, a spring is that of the step's end
+HOLD_SWEEPS = 32  # over springs that a step cannot hold, which begin as if they were softer
 HELD_SWEEPS = 8  # over contacts that stick, which begin with the forces of the last tick
 BACK_TO_BOND = 0.1  # [-] of the strain of what sticks, that is taken back in a step
 STICK_TURN = 1e-4  # [rad] by which a contact that resists turning gives before it slips

@@ -88,6 +88,7 @@ class Scene(Struct):
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
     geom_properties: np.ndarray  # (ngeom, 4) K, B, e, mu; NaN = the world's
+    nested: np.ndarray  # (n, 4) geoms that do not touch, when they will, were they found so
     corner_start: np.ndarray  # (ngeom + 1,) where those of a box or a mesh begin
     corners: np.ndarray  # (n, 3) in the frames of their geoms; none without cylinders
     seam_start: np.ndarray  # (ngeom + 1,) into the following: the tree of what touches this geom
@@ -189,6 +190,8 @@ class Rows(Struct):
     place: np.ndarray  # (nv,) the column there of the first dof of a span, else -1
     slack_left: np.ndarray  # (1,) 1 = some of the following is left
     limit_slack: np.ndarray  # (n, 3) how far a limit starts violated, its rate [1/s], is it stuck
+    blows: np.ndarray  # (ntree,) for how many ticks a tree has been colliding
+    pressed: np.ndarray  # (capacity,) separation from where a row's spring has its zero
     geom_slack: np.ndarray  # (ngeom, 3) how deep a geom starts in another, likewise
     heap: np.ndarray  # (cap,) keys of the contacts that are kept when they do not fit
     lost: np.ndarray  # (3,) ticks with contacts that did not fit; the most of one tick; all

@@ -14,6 +14,7 @@ from detent.world.held_by import held_by
 from detent.world.holdable import worth_holding
 from detent.world.loops import OPEN, active_equalities, closure_rows, equality_name, opening
 from detent.world.names import body_name, geom_name, joint_name
+from detent.world.nested import nested_geoms
 from detent.world.stiffness import least_rate, lightest_contact, stiffest
 from detent.world.weight import default_gains
 from detent.world.world import World
@@ -183,10 +184,11 @@ def _open_loops(model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
 
 
 def _overlap(model: mujoco.MjModel, data: mujoco.MjData) -> list[str]:
-    """Which bodies overlap at the start, the deepest first."""
+    """Which bodies overlap at the start and will not stay so, the deepest first."""
     deep: dict[tuple[int, int], float] = {}
+    inside = {tuple(pair) for pair in nested_geoms(model, data.qpos)[:, :2].tolist()}
     for pair, dist in zip(data.contact.geom, data.contact.dist, strict=True):
-        if dist < -OVERLAP and min(pair) >= 0:
+        if dist < -OVERLAP and min(pair) >= 0 and tuple(sorted(pair.tolist())) not in inside:
             one, other = sorted(int(b) for b in model.geom_bodyid[pair])
             deep[one, other] = max(deep.get((one, other), 0.0), -1e3 * float(dist))
     if not deep:

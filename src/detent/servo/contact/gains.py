@@ -15,6 +15,7 @@ from detent.servo.contact.groups import row_group
 from detent.servo.contact.identity import NO_ROW
 from detent.servo.structs import COLLIDING, Motion, Rows, Scene
 
+SOFTENED = 2.0  # of rows.gain[r, 3], then with the scales of K and B before it; 1 = looked at
 WANTED = -2  # of a list of rows: it is empty, and will be looked at
 
 
@@ -229,8 +230,10 @@ def bound_gains(sc: Scene, mo: Motion, rows: Rows, step: float, struck: bool) ->
         ease = gain_scale(rows.gain[r, 2] / rows.gain[r, 0], step, MOST_DAMPING)
         rows.stiffness[r] *= soften
         rows.damping[r] *= ease
+        rows.gain[r, 1], rows.gain[r, 2] = soften, ease
         if soften < 1.0 or ease < 1.0:
             rows.bounded[0] += 1
+            rows.gain[r, 3] = SOFTENED
             note_bound(rows, r, soften, ease)
     if rows.bounded[0] > 0:
         rows.worst[2] += 1.0

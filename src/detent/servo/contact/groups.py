@@ -6,7 +6,13 @@ from detent.kernels.constants import CREEP
 from detent.kernels.contact import group_root, is_new, join_groups
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import clear_vector
-from detent.servo.constants import NO_IMPULSE, TOUCH
+from detent.servo.constants import (
+    FALLING,
+    LASTING_STEPS,
+    MOST_COLLISIONS,
+    NO_IMPULSE,
+    TOUCH,
+)
 from detent.servo.contact.identity import NO_ROW
 from detent.servo.parameters import IMPULSE, RIGID
 from detent.servo.structs import COLLIDING, FREE, RESTING, Rows, Scene
@@ -39,17 +45,41 @@ def classify_groups(sc: Scene, rows: Rows, mode: int, step: float) -> None:
         goes_on = rows.spreading[0] != 0 and rows.velocity[r] < 0.0
         spread = goes_on and root == group_root(rows.parent, sc.tool_tree)
         new = spread or arrives(rows, r) or is_new(rows.separation[r], rows.velocity[r], step)
-        if new and strikes and mode == IMPULSE:
+        if new and strikes and mode == IMPULSE and not lasts(rows, r, step):
             rows.group_state[root] = COLLIDING
         elif rows.group_state[root] == FREE:
             rows.group_state[root] = RESTING
     note_touched(rows, touch)
+    count_blows(rows)
     for i in range(rows.count[0]):  # backwards, so that the lists go forwards
         r = rows.count[0] - 1 - i
         if rows.separation[r] <= touch:
             root = row_group(rows, r)
             rows.next_row[r] = rows.group_row[root]
             rows.group_row[root] = r
+
+
+@kernel
+def lasts(rows: Rows, r: int, step: float) -> bool:
+    """Whether row r is of a tree that has collided tick after tick, and comes no faster than a load
+    brings it: while a group collides it has no springs, and what presses it would move it on.
+    """
+    slow = rows.velocity[r] > -FALLING * step * LASTING_STEPS
+    for side in range(2):
+        tree = rows.tree[r, side]
+        if slow and tree >= 0 and rows.blows[tree] >= MOST_COLLISIONS:
+            return True
+    return False
+
+
+@kernel
+def count_blows(rows: Rows) -> None:
+    """For how many ticks each tree has been colliding, all but for one tick in between."""
+    for t in range(rows.blows.shape[0]):
+        if rows.group_state[group_root(rows.parent, t)] == COLLIDING:
+            rows.blows[t] = min(rows.blows[t] + 1, 2 * MOST_COLLISIONS)
+        else:
+            rows.blows[t] = max(rows.blows[t] - 1, 0)
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from detent.kernels.jit import kernel
 from detent.servo.contact.columns import set_columns
 from detent.servo.structs import Rows, Scene
+from detent.world.nested import APART, UNTIL_APART
 
 
 @kernel
@@ -37,8 +38,32 @@ def write_friction(sc: Scene, rows: Rows, c: int, r: int, p: np.ndarray) -> None
 
 
 @kernel
+def are_nested(sc: Scene, geom1: int, geom2: int) -> bool:
+    """Whether two links are inside each other since the start (`world.nested`)."""
+    low, high, nested = min(geom1, geom2), max(geom1, geom2), sc.nested
+    for i in range(nested.shape[0]):
+        if nested[i, 0] == low and nested[i, 1] == high:
+            nested[i, 3] = 1
+            return nested[i, 2] != APART
+    return False
+
+
+@kernel
+def part_nested(sc: Scene) -> None:
+    """Links that are not found inside each other any more touch from now on."""
+    nested = sc.nested
+    for i in range(nested.shape[0]):
+        if nested[i, 2] == UNTIL_APART and nested[i, 3] == 0:
+            nested[i, 2] = APART
+        nested[i, 3] = 0
+
+
+@kernel
 def describe_pair(sc: Scene, rows: Rows, c: int, r: int, p: np.ndarray) -> bool:
-    """Row r ← what contact c shares with the others of its pair; False if neither geom moves."""
+    """Row r ← what contact c shares with the others of its pair; False if it does not count.
+
+    That is, if neither geom moves, or both are links inside each other.
+    """
     geom, body, tree = rows.geom, rows.body, rows.tree
     for side in range(2):
         g = sc.contact["geom"][c, side]
@@ -48,8 +73,10 @@ def describe_pair(sc: Scene, rows: Rows, c: int, r: int, p: np.ndarray) -> bool:
         body[r, side] = moved if at >= 0 else -1
     if tree[r, 0] < 0 and tree[r, 1] < 0:
         return False
-    set_columns(sc, rows, r)
     one, two = geom[r, 0], geom[r, 1]
+    if are_nested(sc, one, two):
+        return False
+    set_columns(sc, rows, r)
     rows.stiffness[r] = pair_property(sc, one, two, 0, p["stiffness"][0])
     rows.damping[r] = pair_property(sc, one, two, 1, p["damping"][0])
     rows.restitution[r] = pair_property(sc, one, two, 2, p["restitution"][0])

@@ -100,6 +100,7 @@ def press_resting(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray, local: bool)
             s = rezeroed(rows, r, colliding)
         elif plastic and rows.geom[r, 0] >= 0:
             s = from_wall(rows, r, colliding, p["step"][0])
+        rows.pressed[r] = s
         if not colliding:
             rows.force[r] = rows.trust[0] * normal_force(rows, r, s, p)
             add_row_torque(rows, r, rows.force[r], mo.penalty)

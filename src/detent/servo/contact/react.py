@@ -9,6 +9,7 @@ from detent.kernels.stages import call_stage
 from detent.kernels.vectors import clear_vector
 from detent.local.records import ACTIVE
 from detent.servo import places
+from detent.servo.contact.hold import can_hold, hold
 from detent.servo.contact.identity import keeps_memory, remember
 from detent.servo.contact.impulses import strike_colliding
 from detent.servo.contact.press import press_resting
@@ -34,7 +35,10 @@ def react(s: Servo) -> None:
         if keeps_memory(s.parameters, s.rows):
             remember(s.rows, math.inf)
         return
-    press_resting(s.scene, s.motion, s.rows, s.parameters, s.local.counts[ACTIVE] != 0)
+    local = s.local.counts[ACTIVE] != 0
+    press_resting(s.scene, s.motion, s.rows, s.parameters, local)
+    if can_hold(s.rows, s.parameters, local):
+        hold(s)
     call_stage(s.stages[places.RUB], s)
     call_stage(s.stages[places.TURN], s)
     if mode == IMPULSE:

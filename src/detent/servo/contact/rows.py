@@ -15,7 +15,7 @@ from detent.servo.constants import LAG, LEVER, SAME
 from detent.servo.contact.columns import clear_row, column_shift, columns, same_columns
 from detent.servo.contact.free_body import is_free, write_free_row
 from detent.servo.contact.joint_limits import joint_limit_rows
-from detent.servo.contact.pairs import copy_pair, describe_pair
+from detent.servo.contact.pairs import copy_pair, describe_pair, part_nested
 from detent.servo.contact.rods import meet_rod
 from detent.servo.contact.seams import is_seam
 from detent.servo.parameters import RIGID
@@ -217,6 +217,7 @@ def gather_contacts(sc: Scene, mo: Motion, rows: Rows, p: np.ndarray) -> None:
         if not (is_copy(rows, r) or is_seam(sc, rows, r)):
             r += 1
     rows.count[0] = r
+    part_nested(sc)
 
 
 @kernel

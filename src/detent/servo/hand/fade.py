@@ -12,8 +12,9 @@ from detent.servo.contact.plastic import give_way
 from detent.servo.hand.constants import DEEP_HIT
 from detent.servo.hand.limit import scale_group
 from detent.servo.hand.point import add_hand_torque
-from detent.servo.parameters import PULLED, SCALE
+from detent.servo.parameters import PULLED, RIGID, SCALE
 from detent.servo.structs import COLLIDING, GRAVITY, TICKS, Servo
+from detent.servo.world.move import accelerate
 from detent.servo.world.weight import weight_torque
 
 
@@ -83,7 +84,7 @@ def share_of_blow(s: Servo, fade: float) -> float:
     """What the tool gets of its impulses: all, where the rest would carry it a millimetre deep."""
     sc, rows, step = s.scene, s.rows, s.parameters["step"][0]
     r = rows.group_row[group_root(rows.parent, sc.tool_tree)]
-    while rows.struck[0] > 0 and r != NO_ROW:
+    while r != NO_ROW:
         before = normal_velocity(rows, r, sc.qvel)
         after = normal_velocity(rows, r, s.motion.velocity)
         left = before + fade * (after - before)
@@ -91,6 +92,34 @@ def share_of_blow(s: Servo, fade: float) -> float:
             return 1.0
         r = rows.next_row[r]
     return fade
+
+
+@kernel
+def share_of_press(s: Servo, fade: float) -> float:
+    r"""What the tool gets of resting contacts: as much as keeps the hand from pressing it deeper.
+
+    .. math:: J_r \left(\dot q + T A^{-1} (\tau + a \tau_c)\right) \ge 0, \quad a_{fade} \le a \le 1
+
+    for contacts a millimetre deep: the hand's push does not fade in, and what it presses against
+    must hold it. mo.torque has faded already.
+    """
+    sc, mo, rows, step = s.scene, s.motion, s.rows, s.parameters["step"][0]
+    free, pushed, share = rows.braked, mo.scratch, fade
+    if s.parameters["contact_mode"][0] == RIGID:
+        return fade
+    for j in range(sc.nv):
+        free[j], pushed[j] = mo.torque[j], mo.penalty[j]
+    accelerate(sc, mo, s.closures, free)
+    accelerate(sc, mo, s.closures, pushed)
+    r = rows.group_row[group_root(rows.parent, sc.tool_tree)]
+    while r != NO_ROW:
+        if rows.geom[r, 0] >= 0 and rows.separation[r] < -DEEP_HIT:
+            along = step * normal_velocity(rows, r, pushed)
+            lacks = -normal_velocity(rows, r, mo.velocity) - step * normal_velocity(rows, r, free)
+            if along > 0.0:
+                share = max(share, min(lacks / along, 1.0))
+        r = rows.next_row[r]
+    return share
 
 
 @kernel
@@ -103,9 +132,10 @@ def fade_in(s: Servo) -> None:
     balances still does; the force path does the same to the device's wrench (`servo.guard`). A
     collision goes on until its momentum is delivered, but for what weight brings in a few ticks,
     and its wall is where it ended. Before that is a millimetre deep the tool gets all of it: a
-    hand that pushes something light would press it through the wall. Later, too, what strikes so
-    fast that it is a millimetre deep within a tick stays there, and the wall comes back
-    (`servo.contact.plastic`): its spring would throw the body out with energy that nobody put in
+    hand that pushes something light would press it through the wall; and contacts that rest hold
+    what the hand presses. Later, too, what strikes so fast that it is a millimetre deep within a
+    tick stays there, and the wall comes back (`servo.contact.plastic`): its spring would throw the
+    body out with energy that nobody put in
     (errata E9).
     """
     rows, per_tick = s.rows, s.parameters["fade"][0]
@@ -118,9 +148,9 @@ def fade_in(s: Servo) -> None:
         elif rows.yields[0] != 0 and rows.yielded[0] == 0.0 and not walls_away(s):
             rows.yields[0] = 0  # and contacts need no longer be recognised for that
         return
-    share = share_of_blow(s, fade)
-    scale_group(s.scene, s.motion, rows, share, 0)
     fade_torques(s, fade)
+    share = share_of_blow(s, fade) if rows.struck[0] > 0 else share_of_press(s, fade)
+    scale_group(s.scene, s.motion, rows, share, 0)
     if rows.struck[0] > 0 and share < 1.0:
         rows.spreading[0] = int(fastest_approach(s) > FALLING * s.parameters["step"][0])
         give_way(s.scene, rows, s.parameters, False)

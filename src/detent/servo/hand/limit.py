@@ -70,6 +70,9 @@ def tool_part(sc: Scene, mo: Motion, impulses_only: int) -> None:
 def scale_group(sc: Scene, mo: Motion, rows: Rows, share: float, impulses_only: int) -> None:
     """Scale what contacts do to all bodies of the tool's group: action is still reaction."""
     root = group_root(rows.parent, sc.tool_tree)
+    for t in range(rows.blows.shape[0]):
+        if rows.struck[0] > 0 and group_root(rows.parent, t) == root:
+            rows.blows[t] = 0  # it goes on because it was cut
     for j in range(sc.nv):
         if group_root(rows.parent, sc.dof_tree[j]) != root:
             continue

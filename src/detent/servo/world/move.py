@@ -122,8 +122,18 @@ def move(s: Servo) -> None:
     find_path(s, step)
     if projected:
         stay_closed(sc, mo, s.closures, step)
+        keep_asleep(sc, mo)
     activate(sc, step)
     mj_integratePos(sc.model, sc.qpos.ctypes.data, mo.scratch.ctypes.data, step)
+
+
+@kernel
+def keep_asleep(sc: Scene, mo: Motion) -> None:
+    """What loops tie sleeps together: round-off of their closing would wake it."""
+    for t in range(sc.tree_dofs.shape[0]):
+        if sc.tree_awake[t] == 0:
+            for j in range(sc.tree_dofs[t, 0], sc.tree_dofs[t, 0] + sc.tree_dofs[t, 1]):
+                sc.qvel[j], mo.scratch[j] = 0.0, 0.0
 
 
 @kernel

@@ -10,6 +10,7 @@ import numpy as np
 from detent.servo.constants import BACK_WITHIN, COME_BACK, STARTS_INSIDE
 from detent.servo.structs import Rows, Scene
 from detent.world.names import geom_name, joint_name
+from detent.world.nested import NEVER
 
 _HINGE = int(mujoco.mjtJoint.mjJNT_HINGE)
 MOST_NOTES = 5
@@ -36,7 +37,7 @@ def fill_slack(
     mujoco.mj_tendon(model, data)
     mujoco.mj_collision(model, data)
     feel()
-    notes = _limits(model, data, sc, rows) + _overlaps(model, data, rows)
+    notes = _limits(model, data, sc, rows) + _overlaps(model, data, sc, rows)
     rows.slack_left[0] = bool(rows.limit_slack.any() or rows.geom_slack.any())
     return notes
 
@@ -74,10 +75,13 @@ def _ends(rows: Rows, place: int, q: float, span: np.ndarray, angular: int, name
     return notes
 
 
-def _overlaps(model: mujoco.MjModel, data: mujoco.MjData, rows: Rows) -> list[str]:
-    """Of moving geoms, the deepest contact of each."""
+def _overlaps(model: mujoco.MjModel, data: mujoco.MjData, sc: Scene, rows: Rows) -> list[str]:
+    """Of moving geoms, the deepest contact of each; those of links inside each other are none."""
     worst: dict[int, tuple[float, int]] = {}
+    nested = {tuple(pair) for pair in sc.nested[:, :2].tolist()}
     for contact in data.contact:
+        if tuple(sorted(contact.geom.tolist())) in nested:
+            continue
         for side in range(2):
             geom, other = int(contact.geom[side]), int(contact.geom[1 - side])
             if geom < 0 or model.body_treeid[model.geom_bodyid[geom]] < 0:
@@ -92,5 +96,22 @@ def _overlaps(model: mujoco.MjModel, data: mujoco.MjData, rows: Rows) -> list[st
                 f"the geom {names[0]} starts {1e3 * depth:.3g} mm inside {names[1]}: "
                 "it is brought out slowly"
             )
+    return _nested(model, sc) + shortened(notes, "start inside something")
+
+
+def shortened(notes: list[str], what: str) -> list[str]:
+    """The first of these, and how many more there are."""
     more = len(notes) - MOST_NOTES
-    return notes[:MOST_NOTES] + ([f"{more} more start inside something"] if more > 0 else [])
+    return notes[:MOST_NOTES] + ([f"{more} more {what}"] if more > 0 else [])
+
+
+def _nested(model: mujoco.MjModel, sc: Scene) -> list[str]:
+    """A note of each pair of links that do not touch."""
+    notes = []
+    for one, two, kind, _ in sc.nested.tolist():
+        names = f"the geoms {geom_name(model, one)} and {geom_name(model, two)} overlap"
+        if kind == NEVER:
+            notes.append(f"{names} in every pose of their joints: they do not touch each other")
+        else:
+            notes.append(f"{names} where joints start outside their ranges: they touch once apart")
+    return shortened(notes, "pairs do not touch")

@@ -19,12 +19,12 @@ from detent.servo.world.statics import static_bounds, static_neighbours
 from detent.shapes.filter import mute
 from detent.world.bridge import contact_views
 from detent.world.loops import active_equalities, joined_trees
+from detent.world.nested import nested_geoms
 from detent.world.world import World
 
 # as integers: MuJoCo's enumerations do not compare with NumPy's
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
-_FREE = int(mujoco.mjtJoint.mjJNT_FREE)
-_BALL = int(mujoco.mjtJoint.mjJNT_BALL)
+_FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 _EXACT = int(mujoco.mjtDyn.mjDYN_FILTEREXACT)
 _NO_CONSTRAINT = int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
 _NO_LIMITS = int(mujoco.mjtDisableBit.mjDSBL_LIMIT) | _NO_CONSTRAINT
@@ -193,6 +193,7 @@ def _geoms(world: World, model: mujoco.MjModel, data: mujoco.MjData) -> dict[str
         geom_xpos=data.geom_xpos,
         geom_xmat=data.geom_xmat,
         geom_properties=world.properties,
+        nested=nested_geoms(model, world.qpos),
         corner_start=corner_start,
         corners=corners,
         seam_start=seams.start,
