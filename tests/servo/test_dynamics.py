@@ -12,6 +12,7 @@ from detent.hands import Constant
 from detent.servo import places
 from detent.setup.constants import JOINT_LIMIT_FREQUENCY
 from detent.setup.prepared import Prepared
+from detent.world.nested import nested_geoms
 from lab import LOOSE, PLANAR, advance, full_inertia, full_rows, loose, run_stage, scene, start
 
 INERTIA = np.array([0.002, 0.004, 0.005])
@@ -250,7 +251,13 @@ def test_contact_rows_are_those_of_the_python_api(state: tuple[Prepared, mujoco.
     ready, reference = state
     rows, model = ready.servo.rows, ready.model
     jac = full_rows(ready, rows.jac)
-    contacts = [c for c in range(reference.ncon) if reference.contact[c].dist <= 0.0]
+    nested = {tuple(pair) for pair in nested_geoms(model, model.qpos0)[:, :2].tolist()}
+    contacts = [
+        c
+        for c in range(reference.ncon)
+        if reference.contact[c].dist <= 0.0
+        and tuple(sorted(reference.contact[c].geom.tolist())) not in nested  # they pass
+    ]
     wanted = [
         np.append(contact_row(model, reference, c), reference.contact[c].dist) for c in contacts
     ]

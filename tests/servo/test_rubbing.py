@@ -145,7 +145,7 @@ def test_friction_is_that_of_each_contact_by_mj_jac(xml: str, law: str) -> None:
         rubbed = ready.servo.motion.penalty - normal
         np.testing.assert_allclose(rubbed, torque, rtol=1e-9, atol=1e-12 * rows.force.max())
         contacts += len(jacs)
-    assert contacts > 60
+    assert contacts > 40
     assert two_moving > 5
     assert same_tree > 5 or xml is LOOP
 
