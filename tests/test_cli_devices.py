@@ -64,6 +64,8 @@ def test_play_has_a_device_with_limits_unless_an_ideal_one_is_asked_for(tmp_path
     save_device(path, "touch", {"mass": known(0.06, "a chirp")})
     mine = chosen_device(str(path))
     assert isinstance(mine, Preset) and mine.sheet.need("mass") == 0.06
+    itself = chosen_device(f"real:{path}")
+    assert isinstance(itself, Driver) and itself.preset.sheet.need("mass") == 0.06
     with pytest.raises(UnknownNameError, match="touch"):
         chosen_device("tuch")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -31,9 +33,10 @@ from faking import (
 )
 
 from detent import Session
-from detent.devices import SHEETS
+from detent.devices import SHEETS, preset
 from detent.devices.drivers import DRIVERS, drivable, find_driver, real
 from detent.devices.drivers.contract import Tried, check_driver
+from detent.devices.drivers.native import Native
 from detent.errors import (
     DetentError,
     DeviceFault,
@@ -245,6 +248,44 @@ def test_a_servo_that_is_killed_pushes_no_more(fake: str, name: str, tmp_path: P
             pushing.kill()
             pushing.communicate()
         assert wait_for(lambda: faked.fake.force() == 0.0)
+
+
+@needs_speed
+@pytest.mark.live
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_process_that_is_told_to_end_sends_zero_first(number: int, tmp_path: Path) -> None:
+    """A terminal that is closed tells both."""
+    with FAKED["2diy"](tmp_path) as faked:
+        driver: Any = faked.driver
+        one = Tried(driver)
+        one.open()
+        try:
+            one.until(lambda: faked.fake.force() != 0.0, LATE, one.along(0.1 * one.peak))
+            os.kill(driver.process.pid, number)
+            assert wait_for(lambda: driver.process.poll() is not None)
+            assert wait_for(lambda: faked.fake.force() == 0.0)
+        finally:
+            one.close()
+
+
+@pytest.mark.parametrize("frame", [np.full((3, 3), np.nan), 10.0 * np.eye(3), np.eye(2), "up"])
+def test_a_frame_that_is_no_rotation_is_refused(frame: Any) -> None:
+    """Ten times the axes were ten times the force."""
+    with pytest.raises(ParameterError, match="frame"):
+        real("omega.3", frame=frame)
+
+
+@pytest.mark.parametrize("address", [0, -1, None, 1.5])
+def test_a_function_that_is_nowhere_is_refused(address: Any) -> None:
+    with pytest.raises(ParameterError, match="address of a C function"):
+        Native(preset("omega.3"), address, 1)
+
+
+def test_a_library_of_another_name_is_refused() -> None:
+    for name in ("omega.3", "touch"):
+        driver = real(name, library=ctypes.util.find_library("c") or "libc.so.6")
+        with pytest.raises(DeviceMissingError, match="another library"):
+            Tried(driver).open()
 
 
 # --- what is missing

@@ -248,7 +248,12 @@ def test_a_gripper_drives_an_actuator_and_feels_what_it_meets() -> None:
     assert told[0] == 0.0
     state.counts[BUTTONS] = 1
     run_lockstep(ready.servo, 1)
+    assert 0.0 < told[0] < 0.1  # it ramps in again
+    run_lockstep(ready.servo, 300)
     assert told[0] > 1.0
+    ready.servo.device.guard.home[0] += 1.0  # out of reach: no force, nor any grip
+    run_lockstep(ready.servo, 1)
+    assert told[0] == 0.0 and not inner.port.command.wrench.any()
     ready.release()
     assert told[0] == 0.0
 
@@ -264,6 +269,8 @@ def test_a_gripper_keeps_its_cap_and_names_an_actuator_that_is_there() -> None:
     inner.port.state.gripper[0] = 0.0
     run_lockstep(ready.servo, 800)
     assert inner.port.command.gripper[0] == 0.25
+    strong = Gripper("claw", force=100.0)
+    assert strong.numbers(8.0)[-1] == 8.0  # the sheet's
     with pytest.raises(UnknownNameError, match="claw"):
         Session(
             World.from_string(CLAW, tool="palm"),

@@ -193,6 +193,20 @@ def test_a_file_that_is_no_device_is_refused(text: str, tmp_path: Path) -> None:
         load_device(tmp_path / "none.json")
 
 
+def test_a_word_that_a_device_file_does_not_have_is_named(tmp_path: Path) -> None:
+    """A cap under a misspelt key would be lost."""
+    path = tmp_path / "mine.json"
+    path.write_text('{"preset": "touch", "fact": {"force": {"value": 1, "source": "mine"}}}')
+    with pytest.raises(UnknownNameError, match="fact"):
+        load_device(path)
+
+
+@pytest.mark.parametrize("name", ["rate", "force", "mass", "reach"])
+def test_no_device_has_none_of_it(name: str) -> None:
+    with pytest.raises(ParameterError, match=f"touch {name}"):
+        preset("touch", **{name: known(0.0, "a test")})
+
+
 def test_sheets_refuse_subspaces_that_there_are_not() -> None:
     with pytest.raises(UnknownNameError, match="device subspace"):
         Sheet("mine", "My own", "everywhere", "full")

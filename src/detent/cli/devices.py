@@ -16,6 +16,7 @@ from detent.cli.common import Json
 from detent.cli.plain import App
 
 if TYPE_CHECKING:
+    from detent.devices.drivers.driver import Driver
     from detent.devices.protocol import Device
     from detent.devices.sheet import Sheet
     from detent.devices.tuning import Tuned
@@ -233,10 +234,20 @@ def print_tuned(tuned: Tuned) -> None:
     out.print(f"{least}: {limits.said(unit)}", highlight=False)
 
 
+def real_device(name: str) -> Driver:
+    """A device itself, by the name of its preset or by a device file."""
+    from detent.devices.drivers import real
+    from detent.devices.file import load_device
+
+    if Path(name).suffix != ".json":
+        return real(name)
+    model = load_device(name)
+    return real(model.name, dict(model.sheet.facts()))
+
+
 def chosen_device(name: str | None) -> Device:
     """What `detent play --device` names: a model, a file, a real device, or an ideal one."""
     from detent.devices import Desktop, Inertial, Pantograph, preset
-    from detent.devices.drivers import real
     from detent.devices.file import load_device
 
     if name is None or name in ("impedance", "desktop"):
@@ -246,7 +257,7 @@ def chosen_device(name: str | None) -> Device:
     if name == "pantograph":
         return Pantograph()
     if name.startswith("real:"):
-        return real(name.removeprefix("real:"))
+        return real_device(name.removeprefix("real:"))
     if Path(name).suffix == ".json":
         return load_device(name)
     return preset(name)

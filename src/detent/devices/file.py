@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from detent.checks import one_of
 from detent.devices.facts import Fact
 from detent.devices.preset import Preset, preset
 from detent.errors import ParameterError
@@ -22,6 +23,8 @@ def load_device(path: str | Path) -> Preset:
         raise ParameterError("device file", str(path), problem) from error
     if not isinstance(content, dict) or not isinstance(content.get("preset"), str):
         raise ParameterError("device file", str(path), f"of the form {_FORM}")
+    for key in content:
+        one_of(f"key in {path}", key, ("preset", "facts"))
     facts = content.get("facts", {})
     try:
         made = {

@@ -33,7 +33,7 @@ class Gripper:
     actuator: str  # its name
     opening: tuple[float, float] = (0.0, 0.03)  # [m, rad] of the gripper, closed and open
     control: tuple[float, float] = (0.0, 1.0)  # of the actuator, in its own unit
-    force: float | None = None  # [N] at most
+    force: float | None = None  # [N] at most, within that of the device's sheet
 
     def __post_init__(self) -> None:
         for name in ("opening", "control"):
@@ -46,7 +46,7 @@ class Gripper:
     def numbers(self, grip: float) -> tuple[float, ...]:
         """(5,) as devices/mapped_ticks.py has them; *grip* [N] is that of the device."""
         way = (self.control[1] - self.control[0]) / (self.opening[1] - self.opening[0])
-        most = grip if self.force is None else self.force
+        most = grip if self.force is None else min(self.force, grip)
         return self.opening[0], way, *self.control, most
 
 
@@ -80,6 +80,7 @@ class Mapped:
     gripper: Gripper | None = None  # an actuator of the scene that its gripper drives
 
     def __post_init__(self) -> None:
+        instance("device", self.device, Device, 'a device, as devices.preset("touch")')
         positive("scale", self.scale)
         unit_quaternion("rotation", self.rotation)
         if self.force is not None:
@@ -165,7 +166,7 @@ class Mapped:
             slew=(own.slew[0] / f, own.slew[1]),
             reach=0.0 if self.clutch is not None or self.rate_zone else own.reach * self.scale,
             speed=(own.speed[0] * self.scale, own.speed[1]),
-            stretch=own.stretch * max(self.scale, 1.0),
+            stretch=own.stretch * self.scale,
         )
 
     def gains(self, stiffness: Sequence[float], damping: Sequence[float]) -> Any:
@@ -183,7 +184,7 @@ class Mapped:
         if self.gripper is None:
             return Actuator(np.zeros(1), np.zeros(1))
         one_of("actuator", self.gripper.actuator, placed.actuators)
-        if self.gripper.force is None and self._grip() == 0.0:
+        if self._grip() == 0.0:
             placed.notes.append("the gripper drives, and feels nothing: its sheet has no force")
         return placed.actuators[self.gripper.actuator]
 

@@ -166,10 +166,13 @@ def feel_actuator(m: Mapping) -> float:
 
     .. math:: f_g \, dg = -f_a \, du, \quad u = u_0 + w (g - g_0)
 
-    Zero where the force of the hand is, and within what the gripper can give.
+    Zero where the force of the hand is, ramped in as that, and within what the gripper can give.
+
+    Limitations: that is power where the actuator holds a position; a motor is told a force, and
+    its gripper feels one that does not belong to its way.
     """
     held = m.state.counts[FLAGS] & DEAD_MAN != 0 and m.command.latched[0] == 0
-    force = -m.grip[WAY] * m.effort[0]
+    force = -m.grip[WAY] * m.effort[0] * m.command.share[0]
     if not held or not math.isfinite(force):
         return 0.0
     return min(max(force, -m.grip[STRONGEST]), m.grip[STRONGEST])

@@ -40,6 +40,7 @@ class Command(Struct):
     gripper: np.ndarray  # (1,) [N, N·m]
     sequence: np.ndarray  # (1,) number of the command
     latched: np.ndarray  # (1,) 1 = the servo has stopped: zero, and nothing after it
+    share: np.ndarray  # (1,) [-] of its force that a gripper may give: the ramp's, 0 = let go
 
 
 class Port(Struct):
@@ -65,5 +66,5 @@ def make_command() -> Command:
     whole = np.int64
     return Command(
         wrench=np.zeros(6), gripper=np.zeros(1), sequence=np.zeros(1, whole),
-        latched=np.zeros(1, whole),
+        latched=np.zeros(1, whole), share=np.ones(1),
     )  # fmt: skip

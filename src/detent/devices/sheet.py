@@ -13,6 +13,11 @@ from detent.devices.protocol import SUBSPACES
 from detent.errors import DeviceDataError, ParameterError
 
 #: what a simulation may assume; caps of a real device it may not
+#: what no device has none of: leave a field out that is not known
+ABOVE_ZERO = (
+    *("mass", "rotational_inertia", "force", "force_continuous", "torque", "torque_continuous"),
+    *("rate", "reach", "stiffness", "turning_stiffness"),
+)
 ASSUMABLE = (
     *("mass", "rotational_inertia", "friction", "turning_friction"),
     *("damping", "turning_damping", "delay"),
@@ -58,6 +63,8 @@ class Sheet:
                 continue
             allowed = "known(value, source), assumed(value, reason) or None"
             instance(f"{self.name} {field.name}", value, Fact, allowed)
+            if field.name in ABOVE_ZERO and value.value <= 0.0:
+                raise ParameterError(f"{self.name} {field.name}", value.value, "above 0")
             if value.assumed and field.name not in ASSUMABLE:
                 allowed = f"known, with a source: only {', '.join(ASSUMABLE)} may be assumed"
                 raise ParameterError(f"{self.name} {field.name}", value.value, allowed)

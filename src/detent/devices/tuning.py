@@ -29,6 +29,7 @@ SHARE = 0.35  # of the peak, and
 HELD_SHARE = 0.9  # of the continuous wrench: the smaller one is the chirp's amplitude
 OVER_FRICTION = 2.5  # times the friction that is expected, at least
 HALF_PEAK = 0.5  # of the peak, at most
+SILENCE = 0.05  # [s] after which a device that is shaken is let go
 ROOM, TURN = 0.3, 1.0  # of the reach, [rad]: how far it swings
 SLOWEST = 1.0  # [Hz] of the chirp, and
 FASTEST = 0.36  # periods in a window: there it goes in one direction
@@ -177,11 +178,15 @@ def record_guided(device: Held, room: float, seconds: float) -> np.ndarray:
 def record_shaken(device: Held, shake: Shake) -> Recording:
     """The chirp on a released handle; it ends if that goes away three times as far as its room."""
     read, told, began, home = list[tuple[float, float]](), list[tuple[float, float]](), 0.0, 0.0
-    force, t = 0.0, 0.0
+    force, t, heard = 0.0, 0.0, time.monotonic()
     while t < shake.seconds:
         sample = device.tick(force, None)
-        if sample is None:
+        if sample is None and time.monotonic() - heard < SILENCE:
             continue
+        heard = time.monotonic()
+        if sample is None:
+            device.tick(0.0, None)
+            raise IdentificationError(f"it said nothing for {1e3 * SILENCE:g} ms, and was let go")
         if not read:
             began, home = sample.read_at, sample.position
         read.append((sample.read_at, sample.position))

@@ -198,8 +198,10 @@ def force_path(de: Device, wrench: np.ndarray, ck: Clock, p: np.ndarray) -> None
 @kernel
 def guard_device(s: Any) -> None:
     """The watch over the device's readings, and the force path to the port's command."""
-    watch(s.port.state, s.device.guard, s.clock, s.parameters)
-    force_path(s.device, s.port.command.wrench, s.clock, s.parameters)
+    gd, cm = s.device.guard, s.port.command
+    watch(s.port.state, gd, s.clock, s.parameters)
+    force_path(s.device, cm.wrench, s.clock, s.parameters)
+    cm.share[0] = min(1.0, gd.engaged[0] * s.parameters["ramp"][0]) if gd.off[0] == 0 else 0.0
 
 
 @kernel

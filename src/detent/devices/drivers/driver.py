@@ -22,6 +22,7 @@ from detent.devices.drivers.outside import (
 )
 from detent.devices.preset import Preset
 from detent.devices.safety import Safety
+from detent.errors import ParameterError
 
 
 def make_outside(placed: Placed, cap: np.ndarray, every: int) -> Outside:
@@ -65,7 +66,7 @@ class Driver:
     ) -> None:
         self.preset, self.options = preset, options
         self.silence = not_negative("silence", silence)
-        self.frame = np.eye(3) if frame is None else np.asarray(frame, float)
+        self.frame = np.eye(3) if frame is None else rotation(frame)
 
     @property
     def subspace(self) -> str | None:
@@ -117,3 +118,15 @@ class Driver:
     def close(self, d: Any) -> None:
         """Zero force, and closed; it may be called again."""
         raise NotImplementedError
+
+
+def rotation(frame: Any) -> np.ndarray:
+    """(3, 3) from axes of the device to those of the world; refused if it is no rotation."""
+    try:
+        out = np.asarray(frame, float)
+    except (TypeError, ValueError):
+        out = np.empty(0)
+    proper = out.shape == (3, 3) and np.allclose(out @ out.T, np.eye(3), atol=1e-9)
+    if not proper or np.linalg.det(out) < 0.0:
+        raise ParameterError("frame", frame, "a rotation, (3, 3)")
+    return out

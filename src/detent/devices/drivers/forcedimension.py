@@ -19,30 +19,46 @@ from detent.devices.drivers.outside import BEGUN, CLOCK
 from detent.devices.port import CALIBRATED, DEAD_MAN, FLAGS, FORCE_ON, VALID
 from detent.errors import DeviceMissingError, DeviceNotReadyError
 
+NEEDED = (
+    *NAMES, "dhdOpen", "drdIsInitialized", "drdAutoInit", "dhdEnableExpertMode", "dhdSetWatchdog",
+    "dhdSetMaxForce", "dhdSetMaxTorque", "dhdHasWrist", "dhdEnableForce",
+)  # fmt: skip
 WATCHDOG = 80  # [125 µs] 10 ms: `dhdSetWatchdog`
 
 
-def library_places() -> list[Path]:
+def library_folders() -> list[Path]:
     """Where the vendor's library is looked for: its SDK, and where libraries are put."""
-    machine = platform.machine()
-    sdk = os.environ.get("FDSDK")
-    folders = [Path.home() / ".local/lib", Path("/usr/local/lib"), Path("/usr/lib")]
-    if sdk:
-        folders.insert(0, Path(sdk) / "lib" / "release" / f"lin-{machine}-gcc")
-    return [file for folder in folders for file in sorted(folder.glob("libdrd.so*"), reverse=True)]
+    machine, sdk = platform.machine(), os.environ.get("FDSDK")
+    own = [Path(sdk) / "lib" / "release" / f"lin-{machine}-gcc", Path(sdk) / "lib"] if sdk else []
+    return [*own, Path.home() / ".local/lib", Path("/usr/local/lib"), Path("/usr/lib")]
+
+
+def library_places() -> list[Path]:
+    """What is there."""
+    return [
+        file
+        for folder in library_folders()
+        for file in sorted(folder.glob("libdrd.so*"), reverse=True)
+    ]
 
 
 def load_library(library: str | None) -> Any:
     """libdrd; refused with what to install."""
     for place in [library] if library else library_places():
         try:
-            return ctypes.CDLL(str(place))
+            found = ctypes.CDLL(str(place))
         except OSError as error:
             raise DeviceMissingError("libdrd", f"{place} cannot be loaded: {error}") from error
+        lacks = [name for name in NEEDED if not hasattr(found, name)]
+        if lacks:
+            raise DeviceMissingError("libdrd", f"{place} is another library: it has no {lacks[0]}")
+        return found
+    looked = ", ".join(str(folder) for folder in library_folders())
     raise DeviceMissingError(
         "libdrd",
         "install the SDK of forcedimension.com (3.16 or newer), and name its folder in FDSDK; "
-        "its manual has the udev rule that lets you open the device",
+        "its manual has the udev rule that lets you open the device; looked for libdrd.so in "
+        + looked,
     )
 
 

@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, Protocol
 
 from detent.devices.port import CALIBRATED, DEAD_MAN, FORCE_ON, VALID
@@ -111,6 +112,8 @@ def run(device: Served, link: socket.socket) -> None:
 def serve(descriptor: str, what: str, options: str) -> None:
     """What the process does: open the device, say so, exchange."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it hangs up
+    for ends in (signal.SIGTERM, signal.SIGHUP):  # the last word is zero, see `run`
+        signal.signal(ends, _leave)
     link = socket.socket(fileno=int(descriptor))
     module, _, name = what.partition(":")
     device: Served = getattr(importlib.import_module(module), name)(**json.loads(options))
@@ -127,6 +130,11 @@ def serve(descriptor: str, what: str, options: str) -> None:
     except BrokenPipeError:  # whoever started it was killed meanwhile
         return device.close()
     run(device, link)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """An error on the way out of `run`, which sends zero and closes."""
+    raise SystemExit(128 + number)
 
 
 def _say(what: dict[str, Any]) -> None:

@@ -63,6 +63,10 @@ class Mailbox(Driver):
         assert self.process is not None and self.process.stdout is not None
         ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
         said = self.process.stdout.readline() if ready else ""
+        if not said and ready:
+            code = self.process.wait()
+            problem = f"its process ended with {code} before the device was open; see what it said"
+            raise DeviceNotReadyError(self.name, problem)
         if not said:
             raise DeviceNotReadyError(self.name, f"nothing was heard of it for {PATIENCE:g} s")
         answer = json.loads(said)

@@ -18,6 +18,7 @@ from detent.devices.drivers.driver import Driver
 from detent.devices.drivers.native_ticks import read_native, write_native
 from detent.devices.drivers.outside import BEGUN
 from detent.devices.preset import Preset
+from detent.errors import ParameterError
 
 
 class Native(Driver):
@@ -39,6 +40,10 @@ class Native(Driver):
         **options: Any,
     ) -> None:
         super().__init__(preset, **options)
+        for name, address in (("read", read), ("write", write)):
+            if not isinstance(address, int) or address <= 0:
+                allowed = "the address of a C function (ctypes.cast(f, ctypes.c_void_p).value)"
+                raise ParameterError(name, address, allowed)
         self.functions, self.device = (read, write), device
         self.opened, self.closed = opened, closed
         self._zero: Callable[[], None] | None = None

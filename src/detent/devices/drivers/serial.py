@@ -75,7 +75,8 @@ class SerialLine:
 
 def find_line(name: str, patterns: Sequence[str], port: str | None) -> str:
     """The named port, or the only one that fits; refused otherwise."""
-    found = [port] if port else sorted({path for p in patterns for path in glob.glob(p)})
+    every = {path for p in patterns for path in glob.glob(p)}
+    found = [port] if port else sorted({os.path.realpath(path) for path in every})
     if len(found) == 1:
         return found[0]
     if not found:

@@ -37,9 +37,12 @@ def load_library(library: str | None) -> Any:
     if found is None:
         raise DeviceMissingError("libHD", remedy)
     try:
-        return ctypes.CDLL(found)
+        out = ctypes.CDLL(found)
     except OSError as error:
         raise DeviceMissingError("libHD", f"{found} cannot be loaded: {error}; {remedy}") from error
+    if not hasattr(out, "hdInitDevice"):
+        raise DeviceMissingError("libHD", f"{found} is another library: it has no hdInitDevice")
+    return out
 
 
 class Touch(Driver):
