@@ -203,6 +203,13 @@ class Preset:
             )
         if sheet.get("resolution") is None and sheet.moves:
             notes.append(f"{sheet.name}: its resolution is not known; positions are exact")
+        for what, pushes in (("force", slice(0, 3)), ("torque", slice(3, 6))):
+            if sheet.actuated[pushes].any() and sheet.get(f"{what}_continuous") is None:
+                notes.append(
+                    f"{sheet.name}: how much {what} it holds for long is not known; its peak counts"
+                )
+        if sheet.get("reach") is None and sheet.moves:
+            notes.append(f"{sheet.name}: its reach is not known; it may be anywhere")
         return notes
 
 

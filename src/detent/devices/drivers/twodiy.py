@@ -23,7 +23,7 @@ from detent.devices.policy import VELOCITY_HZ
 DEVICE, PARAMETERS, TORQUES = 5, 1, 2  # number of the device; kinds of message
 NEAR, FAR, BASE = 0.07, 0.09, 0.038  # [m] arms, and between the motors (the plastic version 3)
 OFFSETS, COUNTS = (12.0, 168.0), 4880.0  # [degrees] of the encoders on ports 1 and 2; per turn
-MOST_TORQUE = 0.25  # [N·m] of a motor: 8 N at the centre
+MOST_TORQUE = 0.25  # [N·m] that a motor is told, at most: about 5 N at the centre
 LINES = ("/dev/serial/by-id/*Haply*", "/dev/ttyACM*")
 
 
