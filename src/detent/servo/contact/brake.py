@@ -32,7 +32,7 @@ from detent.kernels.sliding import (
 )
 from detent.kernels.spans import spans_dot, take_spans, whiten_velocity_spans
 from detent.kernels.vectors import clear_vector, dot
-from detent.servo.constants import BACK_TO_BOND, HELD_SWEEPS, STILL
+from detent.servo.constants import BACK_TO_BOND, HELD_SWEEPS, SETTLED
 from detent.servo.contact.columns import pack_spans, unpack_spans
 from detent.servo.contact.identity import NO_ROW
 from detent.servo.contact.impulses import describe_hit, tangent, whiten_hit_tangents
@@ -123,14 +123,14 @@ def describe_held(rows: Rows, m: int, step: float, back: float, work: FrictionWo
 
 @kernel
 def slowest_squared(m: int, work: FrictionWork) -> float:
-    """[kg·m²/s²] the squared whitened velocity that moves no contact faster than `STILL`.
+    """[kg·m²/s²] the squared whitened velocity that moves no contact faster than `SETTLED`.
 
     Less than that would be round-off of a body at rest, and swept for ever.
     """
     most = 0.0
     for i in range(m):
         most = max(most, work.W[i, 3], work.W[i, 4])
-    return STILL * STILL / most if most > 0.0 else 0.0
+    return SETTLED * SETTLED / most if most > 0.0 else 0.0
 
 
 @kernel
@@ -157,7 +157,7 @@ def holds_already(rows: Rows, m: int, back: float) -> bool:
         for k in range(2):
             slip = spans_dot(rows.span[r], 2, rows.hit_tangent[i, k], rows.braked)
             slip += wanted_slip(rows, r, tangent(rows.normal[r], k), back)
-            if abs(slip - (memory[r, at + 1 + k] if settled else 0.0)) > STILL:
+            if abs(slip - (memory[r, at + 1 + k] if settled else 0.0)) > SETTLED:
                 return False
     return True
 

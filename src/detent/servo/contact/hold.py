@@ -26,7 +26,7 @@ from detent.kernels.constants import SWEPT
 from detent.kernels.jit import kernel
 from detent.kernels.spans import take_spans, whiten_spans, whiten_velocity_spans
 from detent.kernels.vectors import clear_vector, dot
-from detent.servo.constants import HOLD_BELOW, HOLD_SWEEPS, STILL
+from detent.servo.constants import HOLD_BELOW, HOLD_SWEEPS, SETTLED
 from detent.servo.contact.columns import pack_row, pack_spans, unpack_spans
 from detent.servo.contact.gains import SOFTENED
 from detent.servo.contact.groups import row_group
@@ -152,7 +152,7 @@ def hold(s: Servo) -> None:
                 u[k] += step * rows.force[rows.hit_row[i]] * N[i, k]
         negligible = SWEPT * SWEPT * dot(u, u, n)
         if most > 0.0:  # of a body at rest that would be round-off
-            negligible = max(negligible, STILL * STILL / most)
+            negligible = max(negligible, SETTLED * SETTLED / most)
         for _ in range(HOLD_SWEEPS):
             if sweep_springs(s, m, n) <= negligible:
                 break
