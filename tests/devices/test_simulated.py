@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from detent.devices import Inertial
 from detent.devices.adapters import Placed
-from detent.devices.port import AT_STOP, FLAGS, SEQUENCE, STAMP, make_command, make_state
+from detent.devices.port import SEQUENCE, STAMP, make_command, make_state
 from detent.devices.simulated import (
     Mass,
     held_response,
@@ -364,40 +364,3 @@ def test_an_inertial_sets_up_its_adapter() -> None:
     assert INTEGRATORS[mass.integrator[0]] == "velocity-first"
     np.testing.assert_array_equal(mass.last, placed.pose)
     np.testing.assert_array_equal(mass.state.true_twist, placed.twist)
-
-
-# --- its end stop
-
-
-def test_an_end_stop_takes_what_goes_outwards_and_no_more() -> None:
-    """Anywhere on the ball: it is never left, the speed along it stays, energy never rises."""
-    rng = np.random.default_rng(4)
-    for _ in range(CASES):
-        mass = device(twist=np.concatenate([rng.standard_normal(3), np.zeros(3)]))
-        mass.room.reach[:] = 0.05
-        for _ in range(400):
-            before = mass.state.true_twist.copy()
-            write_mass(mass)
-            place, speed = mass.state.true_pose[:3], mass.state.true_twist
-            far = np.linalg.norm(place)
-            assert far <= 0.05 * (1.0 + 1e-12)
-            assert speed @ speed <= before @ before * (1.0 + 1e-12)
-            if far > 0.05 * (1.0 - 1e-9):
-                n = place / far
-                assert abs(n @ speed[:3]) < 1e-12  # it neither goes on nor comes back
-                along = before[:3] - (n @ before[:3]) * n
-                np.testing.assert_allclose(speed[:3], along, atol=1e-12)
-
-
-def test_it_leaves_its_end_stop_as_soon_as_it_is_pushed_inwards() -> None:
-    mass = device()
-    mass.room.reach[:] = 0.01
-    move(mass, np.array([5.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 200)
-    assert mass.state.true_pose[0] == pytest.approx(0.01)
-    assert mass.state.counts[FLAGS] & AT_STOP
-    move(mass, np.array([-1.0, 0.0, 0.0, 0.0, 0.0, 0.0]), 1)
-    assert mass.state.true_pose[0] == pytest.approx(0.01 - 0.5e-6)
-    write_mass(mass)
-    assert mass.state.counts[FLAGS] & AT_STOP  # its readings still show how it stopped
-    write_mass(mass)
-    assert not mass.state.counts[FLAGS] & AT_STOP

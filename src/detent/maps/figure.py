@@ -36,18 +36,20 @@ def draw_map(grid: Grid, rows: list[dict[str, Any]], path: Path) -> Path:
         ax.set(xlabel=grid.second.label, ylabel=grid.first.label)
         scale(ax, ax.xaxis, grid.second)
         scale(ax, ax.yaxis, grid.first)
-        limits = [(max(low, 0.0), high) for low, high in (ax.get_xlim(), ax.get_ylim())]
-        delays = [axis.name == "delay" for axis in (grid.second, grid.first)]
-        x, y = (old if late else new for old, new, late in zip(
-            (ax.get_xlim(), ax.get_ylim()), limits, delays, strict=True))  # fmt: skip
+        shown = {"xlim": ends(grid.second, ax.get_xlim()), "ylim": ends(grid.first, ax.get_ylim())}
         if theory is not None:
             draw_theory(ax, grid, theory)
-        ax.set(xlim=x, ylim=y)
+        ax.set(**shown)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     if handles:
         fig.legend(handles, labels, fontsize=8, loc="outside lower center", ncols=2)
     save(fig, path)
     return path
+
+
+def ends(axis: Axis, drawn: tuple[float, float]) -> tuple[float, float]:
+    """Where a side of the figure ends: not below zero, but for the half of a cell without delay."""
+    return drawn if axis.name == "delay" else (max(drawn[0], 0.0), drawn[1])
 
 
 def titled(grid: Grid) -> str:

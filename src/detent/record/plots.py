@@ -165,7 +165,8 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
     axes[1, 0].plot(time, 1e3 * trace["device_energy"], color=BLUE, label="device")
     axes[1, 0].plot(time, 1e3 * trace["tool_energy"], "--", color=ORANGE, label="tool")
     axes[1, 0].set_ylabel("kinetic energy [mJ]")
-    if "port_energy" in trace.columns and np.any(trace["port_energy"]):
+    watched = "port_energy" in trace.columns and np.any(trace["port_energy"])
+    if watched:
         port = 1e3 * trace["port_energy"]
         axes[1, 0].plot(time, port, color=GREEN, lw=1, label="W: from the hand")
         axes[1, 0].set_ylabel("energy [mJ]")
@@ -176,7 +177,8 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
     else:
         axes[1, 1].plot(time, 1e3 * trace["depth"], color=RED, label="deepest contact")
         axes[1, 1].set_ylabel("penetration [mm]")
-    titles = ("where device and tool are", "the force that the hand feels", "energy of motion")
+    energy = "energy of motion, and from the hand" if watched else "energy of motion"
+    titles = ("where device and tool are", "the force that the hand feels", energy)
     off = "how far the display is off" if "tracking_error" in trace.columns else "how deep it is"
     for ax, title in zip(axes.flat, (*titles, off), strict=True):
         state(ax, title)
