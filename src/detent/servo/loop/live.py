@@ -25,7 +25,7 @@ from detent.servo.loop.loop import run_live
 from detent.servo.loop.rights import Promises
 from detent.servo.loop.status import Meter, Status, open_percentile
 from detent.servo.shown import NOTHING
-from detent.servo.structs import FAULT, SKIPS, STOP, TICKS
+from detent.servo.structs import FAULT, SKIPS, STARTED, STOP, TICKS
 from detent.servo.watching import OFF, Passivity
 from detent.world.contact import Contact
 
@@ -129,9 +129,8 @@ class Live:
         self._over = False
         self._slowness = 1.0  # of the servo's time; infinite: it stands still
         self._steps = 0  # ticks to do while it stands still
-        self._spent = 0.0  # [s] of the servo's time that the clock gave it, until `_began`
+        self._spent = 0.0  # [s] of the servo's time that the clock gave it, until this stretch
         self._stretch = 1.0  # the slowness since then
-        self._began = 0  # [ns] when the loop last began; 0 while it stands still
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -373,15 +372,15 @@ class Live:
             self._woken.clear()
             return True
         every = 1 if still else max(1, round(self.rate / slowness / VIEW_HZ))
-        self._began, self._stretch = time.monotonic_ns(), slowness
+        counts, self._stretch = self._servo.clock.counts, slowness
         run_live(self._servo, round(slowness * self.period_ns), self._spin_ns(), every, most)
-        self._spent, self._began = self._time_given(), 0
-        return bool(self._servo.clock.counts[FAULT] == NO_FAULT)
+        self._spent, counts[STARTED] = self._time_given(), 0
+        return bool(counts[FAULT] == NO_FAULT)
 
     def _time_given(self) -> float:
-        """[s] of the servo's time that have passed on the clock."""
-        began = self._began
-        since = time.monotonic_ns() - began if began else 0
+        """[s] of the servo's time that have passed on the clock, since its first deadline."""
+        began = int(self._servo.clock.counts[STARTED])
+        since = max(time.monotonic_ns() - began, 0) if began else 0
         return self._spent + 1e-9 * since / self._stretch
 
     def _spin_ns(self) -> int:
