@@ -95,7 +95,7 @@ def test_momentum_is_kept(seed: int) -> None:
     assert np.linalg.norm(momentum[-1] - momentum[0]) <= 1e-3 * size
 
 
-@pytest.mark.parametrize("seed", range(sweep(60, 1)))
+@pytest.mark.parametrize("seed", sorted({*range(sweep(60, 1)), 27}))  # 27 heals as it lets go
 def test_force_does_not_step(seed: int) -> None:
     """At every tick but that of a collision: by the slew limit, and what motion explains."""
     case = make_case(seed)

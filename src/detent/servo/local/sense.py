@@ -7,7 +7,7 @@ import numpy as np
 from detent.kernels.constants import CREEP, MOST_DAMPING, MOST_STIFFNESS
 from detent.kernels.jit import kernel
 from detent.kernels.local import struck_restitution
-from detent.kernels.vectors import copy_vector
+from detent.kernels.vectors import copy_vector, largest
 from detent.local.records import (
     AGE,
     ARRIVED,
@@ -94,12 +94,16 @@ def write_constraint_row(sc: Scene, lo: Local, rows: Rows, i: int, r: int, p: np
 
 @kernel
 def gather_constraints(sc: Scene, lo: Local, rows: Rows, p: np.ndarray) -> None:
-    """The constraints that are touched, as rows."""
+    """The constraints that are touched, as rows.
+
+    Healing waits while what an update changed is let go (`smooth`), which takes all of the slew.
+    """
     r, trust = 0, lo.times[TRUST]
     rows.trust[0] = trust
     returns = trust < 1.0 and lo.times[AGE] <= p["local_age"][0]
+    heals = p["local_heal"][0] > 0.0 and largest(lo.residual) == 0.0
     for i in range(lo.number[0]):
-        if relaxed_separation(sc, lo, i, p) > 0.0:
+        if relaxed_separation(sc, lo, i, p, heals) > 0.0:
             continue
         if returns:  # springs begin unloaded, wherever the tool is by then
             lo.held["offset"][i] -= lo.held["separation"][i]

@@ -71,14 +71,14 @@ def present_separation(sc: Scene, lo: Local, i: int) -> float:
 
 
 @kernel
-def relaxed_separation(sc: Scene, lo: Local, i: int, p: np.ndarray) -> float:
+def relaxed_separation(sc: Scene, lo: Local, i: int, p: np.ndarray, heals: bool) -> float:
     """The same, once in a tick: deformation is taken back, by interpolation or by healing."""
     held, step = lo.held, p["step"][0]
     change, offset = held["relax"][i] * step, held["offset"][i]
     if change > 0.0:
         held["offset"][i] = math.copysign(max(abs(offset) - change, 0.0), offset)
     s = present_separation(sc, lo, i)
-    if held["offset"][i] > 0.0 and held["relax"][i] == 0.0 and p["local_heal"][0] > 0.0:
+    if heals and held["offset"][i] > 0.0 and held["relax"][i] == 0.0:
         s = heal(lo, i, s, p)
     return s
 
