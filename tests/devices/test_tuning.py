@@ -81,6 +81,33 @@ def test_a_mass_of_another_integrator_is_found() -> None:
     assert found.resolution is None
 
 
+def stalled(stalls: np.ndarray) -> Recording:
+    """0.2 kg in air of 2 N·s/m whose host stalls for 40 ms at times: its watchdog lets go."""
+    at = np.arange(0.0, 8.0, TICK)
+    force = np.sin(2.0 * np.pi * (at + 0.6 * at**2))
+    awake = ~np.any((at > stalls[:, None]) & (at < stalls[:, None] + 0.04), axis=0)
+    place, speed, told, since = 0.0, 0.0, 0.0, 0.0
+    places = np.zeros(len(at))
+    for k, now in enumerate(at):
+        places[k] = place
+        if awake[k]:
+            told, since = force[k], now
+        push = told if now - since < 0.01 else 0.0
+        for _ in range(10):
+            speed += 0.1 * TICK * (push - 2.0 * speed) / 0.2
+            place += 0.1 * TICK * speed
+    return Recording(at[awake], places[awake], at[awake], force[awake])
+
+
+def test_a_host_that_stalls_does_not_change_what_is_found() -> None:
+    """What a watchdog took during a stall was not the force that had been told."""
+    found = identify(stalled(np.arange(0.5, 8.0, 0.4)), TICK)
+    assert found.mass.value == pytest.approx(0.2, rel=0.02)
+    assert found.damping.value == pytest.approx(2.0, rel=0.02)
+    with pytest.raises(IdentificationError, match="had a silence"):
+        identify(stalled(np.arange(0.05, 8.0, 0.06)), TICK)
+
+
 def test_the_bump_and_its_integral_belong_together() -> None:
     s = np.linspace(-1.0, 1.0, 2001)
     plain = (1.0 - s * s) ** 4

@@ -12,8 +12,9 @@ outside of a window, and integrated by parts, the law asks for positions alone:
 
 (modulating functions, [Preisig93]). In windows of motion in one direction it is linear in
 m, b and c; d is the delay with which least is left over. Confidence is that of a jackknife over
-blocks of windows. A handle that is held after all, or has a spring of its own, also feels
-k x + g: where k is beyond doubt both are taken out, and k is told.
+blocks of windows; windows with a silence in them are left out. A handle that is held after all,
+or has a spring of its own, also feels k x + g: where k is beyond doubt both are taken out, and k
+is told.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ LONGEST = 0.02  # [s] of delay that is looked for
 RELEASED = 3  # numbers of a released handle; of a held one five
 BEYOND_DOUBT = 3.0  # times what a stiffness may be off by, from which on the handle is held
 FELT = 0.05  # of the force that is told: a spring that does less does not matter
+SILENT = 5e-3  # [s] without a reading or a command, after which no window counts, but
+PERIODS = 1.5  # periods of a slow device, at least
 UNEVEN = 0.02  # periods of jitter from which on readings are evened
 
 
@@ -133,6 +136,16 @@ def find_windows(told: Recording, width: float) -> Windows:
     return Windows(np.array(centres), np.array(rows).reshape(-1, 5))
 
 
+def unbroken(seen: Windows, told: Recording, width: float, period: float) -> Windows:
+    """Windows without a silence: in one nobody saw it move, and a watchdog may take the force."""
+    kept, half = np.ones(len(seen.centre), bool), 0.5 * width
+    for at, late in ((told.read_at, 0.0), (told.told_at, LONGEST)):
+        for i in np.nonzero(np.diff(at) > max(SILENT, PERIODS * period))[0]:
+            after = seen.centre - half >= at[i + 1] + late
+            kept &= after | (seen.centre + half <= at[i])
+    return Windows(seen.centre[kept], seen.rows[kept])
+
+
 def pushes(told: Recording, centres: np.ndarray, width: float, delay: float) -> np.ndarray:
     """(w,) ∫ f(t − d) φ, exact for a force that is held between commands."""
     half = 0.5 * width
@@ -219,11 +232,13 @@ def identify(told: Recording, tick: float) -> Identified:
     gaps = np.diff(told.read_at)
     period, jitter = float(np.median(gaps)), float(gaps.std())
     even = evened(told, period) if jitter > UNEVEN * period else told
-    seen = find_windows(even, width)
+    whole = find_windows(even, width)
+    seen = unbroken(whole, told, width, period)
     if len(seen.centre) < FEWEST:
         raise IdentificationError(
             f"it moved in one direction for {len(seen.centre)} windows of {1e3 * width:g} ms, and "
-            f"{FEWEST} are needed: let the handle go, or give a larger force"
+            f"{FEWEST} are needed ({len(whole.centre) - len(seen.centre)} more had a silence in "
+            "them): let the handle go, give a larger force, or end what keeps the machine busy"
         )
     delay = find_delay(told, seen, width, tick)
     push = pushes(told, seen.centre, width, delay)
