@@ -22,6 +22,7 @@ from detent.app.workbench import another, free
 from detent.errors import ParameterError
 from detent.hands import Impedance
 from detent.servo.loop.live import Live
+from detent.servo.structs import STARTED
 from waiting import wait_for as waited
 
 CODE = """
@@ -96,7 +97,7 @@ def test_a_servo_pauses_steps_and_goes_slowly() -> None:
     with session.live(1000, Impedance(), realtime=False) as live:
         assert waited(lambda: live.status().ticks > 20)
         live.pace(math.inf)
-        assert waited(lambda: live.status().wanted == 0.0 and live._began == 0)
+        assert waited(lambda: live.status().wanted == 0.0 and not live._servo.clock.counts[STARTED])
         ticks = live.status().ticks
         live.pace(math.inf, steps=3)
         assert waited(lambda: live.status().ticks == ticks + 3)
