@@ -20,6 +20,7 @@ from detent.local.proxy import cut_to_tool
 from detent.local.records import HEALTH, NEAR, PUSH, update_views
 from detent.setup.prepared import advance
 from lab import PLANAR, scene
+from sweeps import LONG
 
 ENGINES = ["mujoco", "bullet"]
 BLOCKS = scene(
@@ -252,20 +253,30 @@ def test_both_engines_push_a_block_as_far() -> None:
     assert apart[2] < 0.01
 
 
-@pytest.mark.long
-def test_both_engines_push_a_block_as_far_through_planes_that_stay() -> None:
-    """Static constraints: a row of blows, whose outcome varies by 4 % with MuJoCo's step alone.
+@pytest.mark.parametrize("beside", np.linspace(0.002, 0.01, 9 if LONG else 2))
+def test_both_engines_push_a_block_as_far_through_planes_that_stay(beside: float) -> None:
+    """Static constraints, wherever it is pushed: within 3 % of the way.
 
-    So the mean way of nine pushes is compared: to 3 %.
+    And about as far as in a synchronous session, 70.6 mm.
     """
     pytest.importorskip("pybullet")
-    places = np.linspace(0.002, 0.01, 9)
-    ways = [
-        np.mean([push_off_centre(engine, "static", at) for at in places], axis=0)
-        for engine in ENGINES
-    ]
-    assert ways[0][0] > 0.06
-    assert np.linalg.norm((ways[0] - ways[1])[:2]) < 0.03 * ways[0][0]
+    ours, theirs = (push_off_centre(engine, "static", beside) for engine in ENGINES)
+    assert np.linalg.norm((ours - theirs)[:2]) < 0.03 * ours[0]
+    assert ours[0] == pytest.approx(0.0706, rel=0.06)
+
+
+def test_a_pushed_block_is_not_thrown() -> None:
+    """In stiff honey it goes at 0.1 m/s: MuJoCo's warm start ended at 300 N, and threw it 7 m."""
+    still = HONEY.replace('"10"', '"100"')
+    text = f'<body name="peg">{PLANAR}<geom type="box" size=".02 .02 .01" friction="0"/></body>'
+    text += f'<body name="block" pos=".05 0 0">{still}'
+    text += '<geom type="box" size=".02 .02 .01" friction="0"/></body>'
+    world = World.from_string(scene(text), tool="peg")
+    for constraints in ("static", "kinematic"):
+        session = Session(world, Contact(4000.0, 30.0), TABLE_4_1, rate=1000.0, outside="hold",
+                          local=LocalModel(constraints=constraints))  # fmt: skip
+        trace = session.run(2.0, Constant((10.0, 0.0)))
+        assert 0.12 < trace["tool_position"][-1, 0] < 0.32  # 0.21 m in a synchronous session
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from detent import Contact, LocalModel, Pace, Session, World
-from detent.engines.mirror import held_back
+from detent.engines.giving import held_back
 from detent.hands import Constant
 
 PLANAR = """<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>

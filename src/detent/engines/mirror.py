@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +12,7 @@ import mujoco
 import numpy as np
 
 from detent.engines.curvature import bend, flat
+from detent.engines.giving import few_numbers, held_back
 from detent.engines.protocol import Target, Task
 from detent.local.constants import GIVES
 from detent.local.records import NEAR
@@ -23,12 +25,15 @@ from detent.world.contact import Contact
 from detent.world.world import PROPERTIES, World
 
 FOLLOW = 100.0  # [rad/s] of the controller that lets the tool follow the proxy
+RECENT = 12  # targets over which what the hand pushes is averaged: planes that stay come singly
+FADE = 0.7  # weight of a target beside the next one
+BRAKE = 0.5  # of the controller's damping, along what the hand pushes through planes that stay
+FASTER = 0.01  # [m/s] by which the tool may be faster than such a proxy, unbraked
 CAPACITY = 512  # contacts
 HOLDABLE = 0.25  # of that, what a step of the engine can hold
 BARELY = 1e-4  # [m] nearer than that, what is near may be touched: MuJoCo looks again
 SAME = 5e-4  # [m] between two places that are one
 TOUCH = 1e-4  # [m] nearer than that, something holds an object back
-SWEEPS = 20  # over what holds it
 PLACE, SHAPES = ((NEAR.names or ()).index(name) for name in ("place", "shapes"))
 
 
@@ -50,6 +55,8 @@ class Mirror:
         self.static = model.ntree == len(task.world.trees)
         self.exchanges = task.local.constraints == "inertial"  # forces, not the tool's contacts
         self._drift = np.zeros(model.nv)  # accelerations that the tool's pushes do not explain
+        self._loads: deque[np.ndarray] = deque(maxlen=RECENT)
+        self._brake = BRAKE if task.local.constraints == "static" else 0.0
         mujoco.mj_forward(model, self.data)
         self._scene = make_scene(task.world, model, self.data)
         self._felt = FeltWorld(task.world, self.data, reach)
@@ -224,16 +231,26 @@ class Mirror:
 
         The first part is what the hand did to the proxy: its acceleration without the torques T_c
         of its contacts. The second is S3's "graphics" controller, with K_g and B_g by a frequency;
-        b balances bias and passive torques. The controller never pulls back what the hand pushes
-        (the direction of -T_c). What an object receives is up to the engine's own contact.
+        b balances bias and passive torques. Where the hand pushes (the direction of -T_c, over the
+        last targets) the tool is ahead of a proxy whose planes are late: there the controller never
+        pulls back. Where planes stay it brakes a tool that is much faster than the proxy's mean
+        velocity, by half of its damping: a proxy that goes by steps would throw the object. What
+        that receives is up to the engine's own contact.
         """
         cut, model, data = self.task.cut, self.model, self.data
         error, velocity = self._lag(last, target, share)
         drive = self._times_inertia(omega**2 * error + 2.0 * omega * velocity)
         seconds = target.time - last.time
         if seconds > 0.0:
+            if share == 0.0:
+                self._loads.appendleft(target.load)
+            push = -np.average(self._loads, axis=0, weights=FADE ** np.arange(len(self._loads)))
             hand = self._times_inertia((target.qvel - last.qvel) / seconds) - target.load
-            drive = hand + self._without_recoil(drive, -target.load)
+            free = self._without_recoil(drive, push)
+            if free is not drive:
+                slower = self._damping(last, target, omega)
+                free = free + self._brake * (slower - self._without_recoil(slower, push))
+            drive = hand + free
         out = np.zeros(model.nv)
         out[cut.qvel] = drive + data.qfrc_bias[cut.qvel] - data.qfrc_passive[cut.qvel]
         return out
@@ -296,14 +313,29 @@ class Mirror:
         mujoco.mj_mulM(self.model, self.data, out, whole)
         return out[self.task.cut.qvel]
 
-    def _without_recoil(self, drive: np.ndarray, push: np.ndarray) -> np.ndarray:
-        """The part of *drive* that does not work against *push*."""
+    def _damping(self, last: Target, target: Target, omega: float) -> np.ndarray:
+        """Torques towards the mean velocity of the proxy, if the tool is much faster than that."""
+        cut, seconds, step = self.task.cut, target.time - last.time, np.zeros(len(last.qvel))
+        mujoco.mj_differentiatePos(cut.world.model, step, seconds, last.qpos, target.qpos)
+        mean = (target.poses - last.poses)[cut.world.tool, :3] / seconds
+        own = body_twists(self.model, self.data, np.array([self.task.world.tool]))[0, :3]
+        over = 1.0 - FASTER / max(float(np.linalg.norm(own - mean)), FASTER)
+        return over * self._times_inertia(2.0 * omega * (step - self.data.qvel[cut.qvel]))
+
+    def _along(self, drive: np.ndarray, push: np.ndarray) -> np.ndarray:
+        """The part of *drive* that works with *push* or against it."""
         whole = np.zeros((1, self.model.nv))
         whole[0, self.task.cut.qvel] = push
         response = np.zeros_like(whole)
         mujoco.mj_solveM(self.model, self.data, response, whole)
-        along, size = response[0, self.task.cut.qvel] @ drive, whole[0] @ response[0]
-        return drive - along / size * push if along < 0.0 < size else drive
+        size = float(whole[0] @ response[0])
+        share = response[0, self.task.cut.qvel] @ drive / size if size > 0.0 else 0.0
+        return np.asarray(share * push)
+
+    def _without_recoil(self, drive: np.ndarray, push: np.ndarray) -> np.ndarray:
+        """The part of *drive* that does not work against *push*."""
+        along = self._along(drive, push)
+        return drive - along if along @ push < 0.0 else drive
 
 
 def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
@@ -327,35 +359,6 @@ def survey_parameters(contact: Contact) -> tuple[np.ndarray, tuple[float, ...]]:
     p["stiffness"], p["damping"], p["restitution"], p["friction_static"] = defaults
     p["friction_scene"] = friction.scene
     return p, (*defaults[:3], np.nan if friction.scene else friction.static)
-
-
-def few_numbers(rows: np.ndarray) -> np.ndarray:
-    """(n, GIVES) vectors with the inner products of these rows: of one body, those of rank six."""
-    values, vectors = np.linalg.eigh(rows @ rows.T)
-    out = np.zeros((len(rows), GIVES))
-    most = min(GIVES, len(rows))
-    kept = np.sqrt(np.maximum(values[-most:], 0.0)) * vectors[:, -most:]
-    out[:, :most] = kept
-    return out
-
-
-def held_back(give: np.ndarray, holds: np.ndarray) -> np.ndarray:
-    r"""What is left of a way to give when the object cannot go through what holds it.
-
-    .. math:: \min_r |a - r| \quad \text{with} \quad W r \le 0
-
-    A push moves the object along -a, and W r > 0 would be into what holds it: a projection, by
-    sweeps over the rows of W.
-    """
-    left = give.copy()
-    sizes = np.sum(holds * holds, axis=1)
-    shares = np.zeros(len(holds))
-    for _ in range(SWEEPS if len(holds) else 0):
-        for i, row in enumerate(holds):
-            share = max(shares[i] + row @ left / sizes[i], 0.0) if sizes[i] > 0.0 else 0.0
-            left += (shares[i] - share) * row
-            shares[i] = share
-    return left
 
 
 def substeps(seconds: float, most: float) -> int:

@@ -36,6 +36,7 @@ class MuJoCoEngine(Mirror):
             model.geom_margin[tool] -= SILENT
             model.geom_gap[tool] += SILENT
             self._own_gaps[0][tool] += SILENT
+        model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_WARMSTART  # it ends at wrong forces
         self._omega = min(FOLLOW, HOLDABLE / model.opt.timestep)
         self._most = float(model.opt.timestep)
         self._last: Target | None = None
