@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from faking import FAKED, Library
 from typer.testing import CliRunner
 
 from detent.cli import app
 from detent.cli.devices import chosen_device, list_devices
 from detent.devices import SHEETS, Desktop, Inertial, Preset, known
-from detent.devices.drivers import DRIVERS
+from detent.devices.drivers import DRIVERS, inverse3, twodiy, wheel
 from detent.devices.drivers.driver import Driver
 from detent.devices.file import save_device
 from detent.errors import DeviceMissingError, UnknownNameError
@@ -33,6 +35,30 @@ def test_the_list_has_every_preset_and_what_every_driver_needs() -> None:
     text = said()
     assert all(name in text for name in SHEETS)
     assert "unknown" in text  # the torque of a wheel
+
+
+def test_the_list_says_what_is_plugged_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """By files, by a service, and by the vendor's library, where it is."""
+    monkeypatch.setenv("FDSDK", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    here = {name: one["here"] for name, one in json.loads(said("--json"))["drivers"].items()}
+    assert here["forcedimension"] == "no libdrd" and here["touch"] == "no libHD"
+    line = tmp_path / "ttyACM7"
+    line.touch()
+    monkeypatch.setattr(twodiy, "LINES", (str(tmp_path / "tty*"),))
+    monkeypatch.setattr(wheel, "LINES", (str(tmp_path / "tty*"),))
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    library = Library("libdrd")
+    shutil.copy(library.path, folder / "libdrd.so.3")
+    with FAKED["inverse3"](tmp_path) as faked:
+        monkeypatch.setattr(inverse3, "ADDRESS", faked.fake.address)
+        here = {name: one["here"] for name, one in json.loads(said("--json"))["drivers"].items()}
+        assert here["inverse3"] == "049D"
+        faked.fake.unplug()
+        assert "nothing plugged in" in said()
+    assert here["2diy"] == here["wheel"] == f"{line} may be it"
+    assert here["forcedimension"] == "1 plugged in"
 
 
 def test_show_has_the_sources_and_the_assumptions() -> None:

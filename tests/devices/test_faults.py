@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -250,6 +252,40 @@ def test_what_a_driver_repeats_gets_no_younger() -> None:
         assert time.monotonic() - sent > STALE
         ours.send(struct.pack("7d2q", *[0.0] * 5, 0.1, 0.0, round(1e9 * (sent - STALE)), 0))
         assert newest.take() == ((0.0,) * 7, STALE)  # it lay there for too long
+
+
+@pytest.mark.parametrize("name", ["2diy", "inverse3"])
+def test_a_device_that_falls_silent_is_told_zero_before_its_command_is_stale(
+    name: str, tmp_path: Path
+) -> None:
+    """Nobody else takes the force: it had been held until the driver gave the device up.
+
+    When it answers again, twice by then, it goes on.
+    """
+    with FAKED[name](tmp_path) as faked:
+        fake = faked.fake
+        where = {"port": str(fake.path)} if name == "2diy" else {"address": fake.address}
+        module, _, kind = type(faked.driver).serves.partition(":")
+        served = getattr(importlib.import_module(module), kind)(patience=60.0, **where)
+        served.open()
+        try:
+            served.exchange((0.5, *[0.0] * 6))
+            assert fake.force() != 0.0
+            fake.silent, last = True, []
+            asking = threading.Thread(
+                target=lambda: last.append(served.exchange((0.5, *[0.0] * 6), STALE))
+            )
+            asking.start()
+            assert wait_for(lambda: fake.force() != 0.0 or last)
+            assert wait_for(lambda: fake.force() == 0.0, 30.0) and asking.is_alive()
+            fake.repeat()
+            asking.join(30.0)
+            assert last
+            for _ in range(3):
+                served.exchange((0.5, *[0.0] * 6), 5.0)
+                assert fake.force() != 0.0
+        finally:
+            served.close()
 
 
 @pytest.mark.parametrize("seconds", [0.01, 8e-3, 5.5e-3, 2e-3, 1e-4])

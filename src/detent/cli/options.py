@@ -69,8 +69,9 @@ DeviceName = Annotated[
     option(
         "NAME|FILE",
         TIE,
-        "A preset of `detent devices` (its model; real:NAME is the device itself), a device "
-        "file, ideal (without limits), impedance, or display: one that senses force and moves. "
+        "A preset of `detent devices` (its model; real:NAME is the device itself, real:NAME@PORT "
+        "on that line), a device file, ideal (without limits), impedance, or display: one that "
+        "senses force and moves. "
         "A desktop device with limits unless given.",
     ),
 ]

@@ -87,7 +87,8 @@ def reading_fault(st: State, gd: Guarded, p: np.ndarray) -> int:
     fault = flag_fault(st.counts[FLAGS])
     if fault != NO_FAULT:
         return fault
-    if not (all_finite(st.position) and all_finite(st.quaternion) and all_finite(st.twist)):
+    sound = all_finite(st.position) and all_finite(st.quaternion) and all_finite(st.twist)
+    if not (sound and all_finite(st.gripper)):
         return DEVICE_NOT_FINITE
     if gd.seen[READINGS] > 0 and st.counts[SEQUENCE] == gd.seen[LAST]:
         gd.seen[SILENT] += 1

@@ -10,7 +10,7 @@
 
 enum what {
   ERROR_CODE, FROZEN, JUMP, SLOW, UNPLUGGED, CALIBRATED, TIMEGUARD, FORCE_OFF, HAND, FORCE, TRIPS,
-  CALLS, MASS, OPENED, CLOSED, POSITION, STIFFNESS, STEP, LARGEST, BAD, WATCHDOG, DEAD, WHATS
+  CALLS, MASS, OPENED, CLOSED, POSITION, STIFFNESS, STEP, LARGEST, BAD, WATCHDOG, DEAD, GAP, GRIP, KIND, WHATS
 };
 
 /* All that the device is; in a file, if one is given, where it outlives the servo's process. */
@@ -49,7 +49,7 @@ static double now(void) {
 /* The watchdog of the device takes the force away. */
 static void watch(void) {
   if (value[STEP] <= 0 && value[WATCHDOG] > 0 && pushed_at > 0
-      && now() - pushed_at > value[WATCHDOG] && (pushed[0] || pushed[1] || pushed[2])) {
+      && now() - pushed_at > value[WATCHDOG] && (pushed[0] || pushed[1] || pushed[2] || pushed[6])) {
     memset(pushed, 0, sizeof pushed);
     value[TRIPS] += 1;
   }
@@ -58,6 +58,7 @@ static void watch(void) {
 void fake_set(int what, double to) { value[what] = to; }
 double fake_get(int what) {
   if (what == FORCE) { watch(); return pushed[0]; }
+  if (what == GRIP) { watch(); return pushed[6]; }
   if (what == POSITION) return position[0];
   return value[what];
 }

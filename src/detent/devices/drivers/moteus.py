@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from detent.devices.drivers.host import READY, STALE, Reading
 from detent.devices.drivers.mailbox import Mailbox
-from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line
+from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line, lines_here, said_of
 from detent.devices.port import DEAD_MAN
 from detent.errors import DeviceNotReadyError
 
@@ -126,3 +126,9 @@ class Moteus(Mailbox):
     needs: ClassVar = "an fdcanusb, /dev/fdcanusb or /dev/ttyACM0, and to be in the group dialout"
     watchdog: ClassVar = "in the firmware: it lets go 10 ms after the servo's last command"
     serves: ClassVar = "detent.devices.drivers.moteus:Served"
+    takes: ClassVar = ("port", "number", "patience")
+
+    @classmethod
+    def here(cls) -> str:
+        """Lines that fit."""
+        return said_of(lines_here(LINES), "serial line")
