@@ -137,6 +137,22 @@ def test_a_jump_is_seen_at_rest_and_in_motion(jump: float, speed: float, rate: f
     assert device.read(speed * 20 / rate + jump) == DEVICE_JUMPED
 
 
+@pytest.mark.parametrize("stall", [3e-3, 0.01, 0.05, 0.2])
+@pytest.mark.parametrize("speed", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("jump", [0.0, 0.05])
+def test_a_host_that_stalls_is_no_jump_and_hides_none_for_long(
+    stall: float, speed: float, jump: float
+) -> None:
+    """The device went on meanwhile: millimetres in one reading, and a usual step in the next."""
+    device, x = Watched(1e-3, jumps=1), 0.0
+    for k in range(40):
+        device.period = stall if k % 10 == 5 else 1e-3
+        x += speed * device.period
+        assert device.read(x) == NO_FAULT
+    device.period = 1e-3
+    assert device.read(x + speed * 1e-3 + jump) == (DEVICE_JUMPED if jump else NO_FAULT)
+
+
 def test_a_jump_of_the_orientation_is_seen() -> None:
     device = Watched(jumps=1)
     for k in range(20):

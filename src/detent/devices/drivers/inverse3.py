@@ -81,9 +81,11 @@ class Served:
 
         try:
             self._tell(wrench)
-            answer = json.loads(self._newest(seconds))
-        except WebSocketException as error:
-            raise OSError(str(error)) from error
+            return self._read(json.loads(self._newest(seconds)))
+        except (WebSocketException, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise OSError(f"the service's answer is strange: {error!r}") from error
+
+    def _read(self, answer: dict[str, Any]) -> Reading:
         states = [d["state"] for d in answer.get("inverse3", []) if d["device_id"] == self.serial]
         if not states:
             raise OSError(f"the service has lost {self.serial}")
@@ -114,7 +116,7 @@ class Served:
     def close(self) -> None:
         """Zero force, and closed."""
         if self.link is not None:
-            with suppress(OSError, ValueError, KeyError):  # gone: there is nobody to tell
+            with suppress(OSError):  # gone: there is nobody to tell
                 self.exchange((0.0,) * 7)
             self.link.close()
             self.link = None
