@@ -41,7 +41,10 @@ from detent import Session
 from detent.devices import preset
 from detent.devices.drivers import moteus
 from detent.devices.drivers.contract import Tried
+from detent.devices.drivers.forcedimension import ForceDimension
+from detent.devices.drivers.foreign import address_of
 from detent.devices.drivers.host import STALE, Newest
+from detent.devices.drivers.outside import CLOCK
 from detent.kernels.jit import JIT_ENABLED
 from detent.servo.faults import FAULTS, NO_FAULT
 from detent.servo.guarded import LET_GO
@@ -66,6 +69,8 @@ def pushing(faked: Faked) -> Iterator[Prepared]:
     faked.fake.set(HAND, 0.006)
     ready = Session(WALL, device=faked.driver, rate=RATE).prepare(None, RATE, 64)
     ready.begin()
+    if isinstance(faked.driver, ForceDimension):  # stamped by the steps, too
+        ready.adapter.struct.functions[CLOCK] = address_of(faked.fake.c.fake_clock)
     try:
         run_lockstep(ready.servo, 500)
         assert ready.servo.clock.counts[FAULT] == NO_FAULT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from detent.cli.common import Json
 from detent.cli.plain import App
@@ -72,7 +72,8 @@ def devices(context: typer.Context, as_json: Json = False) -> None:
     for name, one in drivers.items():
         plugged.add_row(name, escape(one.here()))
     out.print(plugged)
-    table = Table("driver", "needs", "without the servo", title="drivers", title_justify="left")
+    columns = (Column(what, overflow="fold") for what in ("driver", "needs", "without the servo"))
+    table = Table(*columns, title="drivers", title_justify="left")
     for name, one in drivers.items():
         table.add_row(name, escape(one.needs), escape(one.watchdog))
     out.print(table)
@@ -180,12 +181,13 @@ def tune(
     facts = {} if torque is None else {"torque": known(torque, "--torque")}
     plain = name.removeprefix("real:")
     if plain == name:
+        model = preset(plain, **facts)
         Console(stderr=True, emoji=False).print(
             f"this is the MODEL of {escape(plain)}, and nothing was measured: "
             f"detent devices tune real:{escape(plain)} asks the device that is plugged in",
             highlight=False,
         )
-        tuned = tune_model(preset(plain, **facts), seconds)
+        tuned = tune_model(model, seconds)
         of = "model"
     else:
         driver = real_device(plain, facts, port)

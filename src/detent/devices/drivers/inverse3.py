@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import STALE, Reading
+from detent.devices.drivers.host import STALE, WAY, Reading
 from detent.devices.drivers.mailbox import Mailbox
 from detent.errors import DeviceMissingError, DeviceNotReadyError
 
@@ -104,7 +104,7 @@ class Served:
     def _newest(self, seconds: float) -> Any:
         """The answer; if more wait, the last of them. Zero is told if none comes in time."""
         try:
-            message = self.link.recv(seconds)
+            message = self.link.recv(max(seconds - WAY, 0.0))
         except TimeoutError:
             self._tell((0.0,) * 7)
             message = self.link.recv(self.patience)

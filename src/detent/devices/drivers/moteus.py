@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import READY, STALE, Reading
+from detent.devices.drivers.host import READY, STALE, WAY, Reading
 from detent.devices.drivers.mailbox import Mailbox
 from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line, lines_here, said_of
 from detent.devices.port import DEAD_MAN
 from detent.errors import DeviceNotReadyError
 
 LINES = ("/dev/fdcanusb", "/dev/serial/by-id/*fdcanusb*", "/dev/ttyACM*")
-WAY = 1e-3  # [s] that a frame may take to the controller
 LEAST = 4e-3  # [s] a timeout that the next frame is sure to come before
 STOPPED, POSITION, TIMED_OUT = 0, 10, 11  # modes
 FAULT = 1

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import STALE, Reading
+from detent.devices.drivers.host import STALE, WAY, Reading
 from detent.devices.drivers.mailbox import Mailbox
 from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line, lines_here, said_of
 from detent.devices.policy import VELOCITY_HZ
@@ -83,7 +83,7 @@ class Served:
         scale = min(1.0, MOST_TORQUE / max(map(abs, torque), default=1.0)) if any(torque) else 1.0
         ordered = (scale * torque[1], scale * torque[0])  # port 1 has the second motor
         self._tell(*ordered)
-        late = not self.line.waits(seconds)
+        late = not self.line.waits(seconds - WAY)
         if late:  # it answers twice then, or not at all
             self._tell(0.0, 0.0)
         answer = self.line.read_exactly(ANSWER * (1 + late))[-ANSWER:]
