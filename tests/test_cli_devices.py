@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +20,7 @@ from detent.devices import SHEETS, Desktop, Inertial, Preset, known
 from detent.devices.drivers import DRIVERS, inverse3, twodiy, wheel
 from detent.devices.drivers.driver import Driver
 from detent.devices.file import save_device
-from detent.errors import DeviceMissingError, UnknownNameError
+from detent.errors import DeviceMissingError, ParameterError, UnknownNameError
 
 
 def said(*words: str) -> str:
@@ -59,6 +63,32 @@ def test_the_list_says_what_is_plugged_in(monkeypatch: pytest.MonkeyPatch, tmp_p
         assert "nothing plugged in" in said()
     assert here["2diy"] == here["wheel"] == f"{line} may be it"
     assert here["forcedimension"] == "1 plugged in"
+
+
+@pytest.mark.live
+def test_a_driver_of_the_page_can_be_copied_and_keeps_the_contract(tmp_path: Path) -> None:
+    """Both forms, as they stand there, each in less than 100 lines."""
+    page = Path(__file__).parents[1] / "docs" / "your-device.md"
+    for code in re.findall(r"```(?:python|c)\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+        if named := re.match(r'(?:"""|/\* )(\w+\.\w+)', code):
+            (tmp_path / named[1]).write_text(code, encoding="utf-8")
+            assert code.count("\n") < 100
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    build = [compiler, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", "mine.so", "mine.c"]
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    if compiler:
+        subprocess.run(build, cwd=tmp_path, check=True)
+    for module in ("my_device", "my_native") if compiler else ("my_device",):
+        command = [sys.executable, "-m", "detent", "devices", "test", f"{module}:device", "--json"]
+        tried = subprocess.run(command, cwd=tmp_path, env=here, capture_output=True, text=True)
+        assert tried.returncode == 0, tried.stdout + tried.stderr
+        assert [one["passed"] for one in json.loads(tried.stdout)].count(True) >= 6
+
+
+@pytest.mark.parametrize("name", ["no_such_module:device", "json:device", "json:loads", ":x"])
+def test_what_is_no_driver_of_ones_own_is_refused(name: str) -> None:
+    with pytest.raises(ParameterError, match="device"):
+        CliRunner().invoke(app, ["devices", "test", name], catch_exceptions=False)
 
 
 def test_show_has_the_sources_and_the_assumptions() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,7 @@ from rich.table import Column, Table
 
 from detent.cli.common import Json
 from detent.cli.plain import App
+from detent.errors import ParameterError
 
 if TYPE_CHECKING:
     from detent.devices.drivers.driver import Driver
@@ -126,7 +129,10 @@ def show(name: Annotated[str, typer.Argument(help="A preset.")], as_json: Json =
 
 @app.command()
 def test(
-    name: Annotated[str, typer.Argument(help="A preset whose device is plugged in, or a file.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="A preset, a device file, or MODULE:NAME of your own driver."),
+    ],
     port: Annotated[
         str | None, typer.Option(help="Its serial line or event file, where several fit.")
     ] = None,
@@ -240,10 +246,12 @@ def print_tuned(tuned: Tuned) -> None:
 
 
 def real_device(name: str, facts: dict[str, Any] | None = None, port: str | None = None) -> Driver:
-    """A device itself, by the name of its preset or by a device file; NAME@PORT on that line."""
+    """A device itself: of a preset, NAME@PORT on that line, of a device file, or MODULE:NAME."""
     from detent.devices.drivers import real
     from detent.devices.file import load_device
 
+    if ":" in name and "@" not in name:
+        return own_driver(name)
     facts = facts or {}
     if Path(name).suffix != ".json":
         name, _, after = name.partition("@")
@@ -252,6 +260,23 @@ def real_device(name: str, facts: dict[str, Any] | None = None, port: str | None
         model = load_device(name)
         name, facts = model.name, {**model.sheet.facts(), **facts}
     return real(name, facts, **({} if port is None else {"port": port}))
+
+
+def own_driver(name: str) -> Driver:
+    """MODULE:NAME, a driver of one's own, from the folder that we are in or what is installed."""
+    from detent.checks import instance
+    from detent.devices.drivers.driver import Driver
+
+    module, _, what = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found = getattr(import_module(module), what)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError("device", name, f"MODULE:NAME of a driver: {error}") from error
+    instance("device", found, Driver, "a driver, as docs/your-device.md has one")
+    driver: Driver = found
+    return driver
 
 
 def chosen_device(name: str | None) -> Device:
