@@ -141,6 +141,7 @@ def test_a_position_that_stands_still_is_no_fault_and_keeps_its_cap(name: str) -
 
 NURSERY = """
 import ctypes, os, sys
+from detent.errors import DeviceNotReadyError
 from detent.devices.drivers import real
 from detent.devices.drivers.contract import Tried
 fake, name, path = sys.argv[1:]
@@ -156,9 +157,15 @@ for _ in sys.stdin:
         print(child, flush=True)
         os.waitpid(child, 0)
         continue
-    one.open()
-    while True:
-        one.run(1.0, one.along(0.1 * one.peak))
+    while True:  # again, if the driver of the one before still had the line
+        try:
+            one.open()
+        except DeviceNotReadyError:
+            continue
+        one.until(lambda: one.state.counts[3] & 1, 10.0)
+        while one.state.counts[3] & 1:
+            one.run(0.1, one.along(0.1 * one.peak))
+        one.close()
 """
 
 
@@ -168,8 +175,9 @@ def nursery(fake: str, name: str, path: Path) -> Iterator[Callable[[], int]]:
     command = [sys.executable, "-c", NURSERY, fake, name, str(path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     mother = subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
     assert mother.stdin is not None and mother.stdout is not None
     told, heard = mother.stdin, mother.stdout
 
@@ -182,7 +190,7 @@ def nursery(fake: str, name: str, path: Path) -> Iterator[Callable[[], int]]:
         assert heard.readline() == "ready\n"
         yield bear
     finally:
-        mother.kill()
+        os.killpg(mother.pid, signal.SIGKILL)  # with the servo of a test that failed
         mother.communicate()
 
 
