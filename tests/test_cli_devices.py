@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from detent.cli import app
 from detent.cli.devices import chosen_device, list_devices
-from detent.devices import SHEETS, Desktop, Inertial, Preset, known
+from detent.cli.mapping import map_device
+from detent.devices import SHEETS, Desktop, Gripper, Inertial, Mapped, Preset, known
 from detent.devices.drivers import DRIVERS, inverse3, twodiy, wheel
 from detent.devices.drivers.driver import Driver
 from detent.devices.file import save_device
@@ -124,6 +125,26 @@ def test_play_has_a_device_with_limits_unless_an_ideal_one_is_asked_for(tmp_path
     assert isinstance(itself, Driver) and itself.preset.sheet.need("mass") == 0.06
     with pytest.raises(UnknownNameError, match="touch"):
         chosen_device("tuch")
+
+
+def test_a_device_is_mapped_in_a_line() -> None:
+    plain = chosen_device("falcon")
+    assert map_device(plain, None) is plain
+    text = "scale=3, clutch=1,engage=0,grab=2,rate_zone=0.05:2,rotation=1:0:0:0,force=1.5"
+    assert map_device(plain, text) == Mapped(
+        plain, scale=3.0, clutch=1, engage=0, grab=2, rate_zone=(0.05, 2.0), force=1.5
+    )
+    gripped = map_device(chosen_device("omega.7"), "gripper=claw:0.03:0:0:0.02")
+    assert isinstance(gripped, Mapped)
+    assert gripped.gripper == Gripper("claw", (0.03, 0.0), (0.0, 0.02))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "scale", "scale=x", "skale=2", "clutch=1.5", "rate_zone=1", "gripper=claw", "a=1"]
+)
+def test_a_mapping_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="mapping"):
+        map_device(chosen_device("falcon"), text)
 
 
 def test_the_list_of_all_things_has_a_line_about_each_device() -> None:

@@ -75,6 +75,15 @@ DeviceName = Annotated[
         "A desktop device with limits unless given.",
     ),
 ]
+MappingText = Annotated[
+    str | None,
+    option(
+        "NAME=VALUE,…",
+        TIE,
+        "How the device stands in the world: scale=3, clutch=1, engage=0, grab=2 (buttons), "
+        "rate_zone=RIM:PACE, rotation=W:X:Y:Z, gripper=ACTUATOR:CLOSED:OPEN:FROM:TO.",
+    ),
+]
 PassivityName = Annotated[
     str | None,
     option(
