@@ -100,8 +100,9 @@ class ForceDimension(Driver):
         if lib.dhdSetWatchdog(WATCHDOG, self.device) < 0:
             raise DeviceNotReadyError(self.name, "its watchdog cannot be set")
         self._cap(lib)
-        has_grip = lib.dhdHasGripper(self.device)
-        d.handles[:4] = self.device, lib.dhdHasWrist(self.device), 0, has_grip
+        lib.dhdHasWrist.restype = lib.dhdHasGripper.restype = ctypes.c_bool  # one byte counts
+        has = (lib.dhdHasWrist(self.device), lib.dhdHasGripper(self.device))
+        d.handles[:4] = self.device, has[0], 0, has[1]
         d.functions[: len(NAMES)] = [address_of(getattr(lib, name)) for name in NAMES]
         d.functions[CLOCK] = address_of(ctypes.CDLL(None).clock_gettime)
         self.push(lib, 0.0)
