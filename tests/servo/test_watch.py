@@ -139,7 +139,7 @@ def test_a_jump_is_seen_at_rest_and_in_motion(jump: float, speed: float, rate: f
 
 @pytest.mark.parametrize("stall", [3e-3, 0.01, 0.05, 0.2])
 @pytest.mark.parametrize("speed", [0.1, 0.5, 3.0])
-@pytest.mark.parametrize("jump", [0.0, 0.05])
+@pytest.mark.parametrize("jump", [0.0, 1e-3, 0.05])
 def test_a_host_that_stalls_is_no_jump_and_hides_none_for_long(
     stall: float, speed: float, jump: float
 ) -> None:

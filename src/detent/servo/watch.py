@@ -63,9 +63,9 @@ def flag_fault(flags: int) -> int:
 def has_jumped(st: State, gd: Guarded, step: float, times: float) -> bool:
     r"""Whether a device moved as no hand moves it, between three readings.
 
-    .. math:: |\Delta x_k - \Delta x_{k-1}| > \max(j, a \, \Delta t_k^2) \text{ and }
-              |\Delta x_k - \Delta x_{k-1} \Delta t_k / \Delta t_{k-1}| >
-              \max(j, \tfrac12 a \, \Delta t_k (\Delta t_k + \Delta t_{k-1}))
+    .. math:: \min(|\Delta x_k - \Delta x_{k-1}|,
+              |\Delta x_k - \Delta x_{k-1} \Delta t_k / \Delta t_{k-1}|)
+              > \max(j, a \, \Delta t_k^2)
 
     A hand and motors of newtons accelerate a device by some hundred m/s²; j leaves room for
     encoders and for readings that come late. The second is that of a host that stalled: its device
@@ -75,15 +75,14 @@ def has_jumped(st: State, gd: Guarded, step: float, times: float) -> bool:
     pose_error(st.position, st.quaternion, gd.pose[0:3], gd.pose[3:7], gd.moving)
     passed = max(1e-9 * (st.counts[STAMP] - gd.seen[STAMPED]), step)
     before = max(1e-9 * gd.seen[TOOK], step)
-    share, apart = passed / before, 0.5 * passed * (passed + before)
     worst = 0.0
     for block in range(2):
-        room, rate = JUMP[block], JUMP_RATE[block]
+        room = max(JUMP[block], JUMP_RATE[block] * passed * passed)
         for i in range(3 * block, 3 * block + 3):
-            change = abs(gd.moving[i] - gd.moved[i]) / max(room, rate * passed * passed)
-            steady = abs(gd.moving[i] - share * gd.moved[i]) / max(room, rate * apart)
+            change = abs(gd.moving[i] - gd.moved[i])
+            steady = abs(gd.moving[i] - gd.moved[i] * passed / before)
             if block == 1 or st.counts[FLAGS] & AT_STOP == 0:
-                worst = max(worst, min(change, steady))
+                worst = max(worst, min(change, steady) / room)
             gd.moved[i] = gd.moving[i]
     return worst > times and gd.seen[READINGS] > 1
 
