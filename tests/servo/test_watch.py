@@ -12,6 +12,7 @@ import pytest
 from detent import Session, World
 from detent.devices import Inertial
 from detent.devices.port import (
+    AT_STOP,
     CALIBRATED,
     DEAD_MAN,
     FLAGS,
@@ -151,6 +152,16 @@ def test_a_host_that_stalls_is_no_jump_and_hides_none_for_long(
         assert device.read(x) == NO_FAULT
     device.period = 1e-3
     assert device.read(x + speed * 1e-3 + jump) == (DEVICE_JUMPED if jump else NO_FAULT)
+
+
+def test_ticks_at_the_end_stop_are_counted() -> None:
+    device = Watched()
+    device.read()
+    assert device.guard.stopped[0] == 0
+    device.state.counts[FLAGS] |= AT_STOP
+    device.read()
+    device.read()
+    assert device.guard.stopped[0] == 2
 
 
 def test_a_jump_of_the_orientation_is_seen() -> None:
