@@ -114,7 +114,7 @@ def make_pair(felt: Felt, meeting: Meeting, one: Solid, two: Solid) -> Pair:
         dim=meeting.dim,
         pose=np.zeros((2, 12)),
         before=np.zeros((2, 12)),
-        moved=np.zeros((2, 2)),
+        moved=np.zeros((2, 3)),
         memo_one=np.full(len(one.balls), -np.inf),
         memo_two=np.full(len(two.balls), -np.inf),
         known_one=np.tile((-np.inf, -1.0), (len(one.points), 1)),

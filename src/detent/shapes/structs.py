@@ -96,7 +96,8 @@ class Pair(Struct):
     dim: int
     pose: np.ndarray  # (2, 12) rotation and place of each in the frame of the other
     before: np.ndarray  # (2, 12) the same when they were last near
-    moved: np.ndarray  # (2, 2) [m, rad] how far the centre of each has gone, how far it has turned
+    moved: np.ndarray  # (2, 3) [m, rad, m] how far the centre of each has gone and how far it has
+    # turned, all in all, and the most that a sample has moved in this tick
     memo_one: np.ndarray  # (nodes,) [m] least distance below a node, and what had moved by then
     memo_two: np.ndarray
     known_one: np.ndarray  # (n, 2) [m, -] of samples that were measured: as `memo`, and by which

@@ -23,6 +23,7 @@ from detent.shapes.constants import (
     FINE,
     FINER,
     HURRIED,
+    LEAP,
     LEVELS,
     MOST_STRETCHED,
     NEAR,
@@ -78,8 +79,10 @@ def note_motion(own: Solid, pose: np.ndarray, before: np.ndarray, moved: np.ndar
         if k < 9:
             turned += (pose[k] - before[k]) ** 2
         before[k] = pose[k]
+    turned = math.sqrt(0.5 * turned)
     moved[0] += gone
-    moved[1] += math.sqrt(0.5 * turned)
+    moved[1] += turned
+    moved[2] = gone + own.reach * turned
 
 
 @kernel
@@ -364,7 +367,10 @@ def scan(
             else:
                 felt.counts[LEFT_OUT] += 1
         if level == 0:
-            left = min(left, int(HURRIED * FINER * felt.share[0]))
+            if moved[2] < LEAP * own.slack:
+                left = min(left, int(HURRIED * FINER * felt.share[0]))
+            else:  # put there: what was is no guide
+                stretch[side] = 1.0
             spent = left + COSTS * (felt.share[1] - felt.counts[REFINEMENTS])
     used = spent - left - COSTS * (felt.share[1] - felt.counts[REFINEMENTS])
     pace(felt, side, used, stretch)
