@@ -349,6 +349,7 @@ def scan(
     left, near = felt.share[0], max(felt.margin, NEAR * other.probe)
     near_patches = sort_patches(felt, own, near, moved, memo)
     spent, gone = 0, moved[0] + own.reach * moved[1]
+    goes_on = moved[2] < LEAP * own.slack  # else it was put there, and nothing is known
     for level in range(LEVELS):
         for i in range(near_patches):
             patch = felt.order[i if level == 0 else near_patches - 1 - i]
@@ -367,13 +368,14 @@ def scan(
             else:
                 felt.counts[LEFT_OUT] += 1
         if level == 0:
-            if moved[2] < LEAP * own.slack:
+            if goes_on:
                 left = min(left, int(HURRIED * FINER * felt.share[0]))
-            else:  # put there: what was is no guide
+            else:
                 stretch[side] = 1.0
             spent = left + COSTS * (felt.share[1] - felt.counts[REFINEMENTS])
     used = spent - left - COSTS * (felt.share[1] - felt.counts[REFINEMENTS])
-    pace(felt, side, used, stretch)
+    if goes_on:
+        pace(felt, side, used, stretch)
     for patch in range(patches_of(own)):
         last[patch] = felt.nearest[side, patch] if felt.least[side, patch] < math.inf else -1
 
