@@ -133,7 +133,7 @@ class WorldSubject:
         model, data = make_model(world, rigid, rate)
         closures = make_closures(model)
         start = tool_at_start(world, model, data)
-        felt = FeltWorld(world, data, RIGID_GAP if rigid else 0.0, telling)
+        felt = FeltWorld(world, data, RIGID_GAP if rigid else 0.0, telling, rate)
         notes += felt.notes
         capacity = row_capacity(model, felt.rows)
         motion, rows, work, device, clock = make_arrays(

@@ -8,17 +8,29 @@ import numpy as np
 
 from detent.kernels.jit import kernel
 from detent.kernels.vectors import Triple, inner, plus
-from detent.shapes.constants import MANY, PATCHES, ROWS, TOP
+from detent.shapes.constants import (
+    BUSY,
+    LEAST_BUDGET,
+    LEAST_REFINED,
+    MANY,
+    PATCHES,
+    ROWS,
+    SURE,
+    TOP,
+)
 from detent.shapes.distance import distance, exact_distance, gradient
 from detent.shapes.structs import (
     CONTACTS,
     LEFT_OUT,
+    LOOKUPS,
     REFINEMENTS,
     Felt,
     Pair,
     Solid,
 )
 from detent.shapes.touch import note_motion, patches_of, placed, relative_pose, scan
+
+NONE = (0.0, 0.0, 0.0)
 
 
 @kernel
@@ -40,11 +52,12 @@ def separation(
 
 @kernel
 def heaviest_samples(
-    felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray, end: float
+    felt: Felt, side: int, patch: int, own: Solid, other: Solid, pose: np.ndarray, most: int
 ) -> tuple[Triple, Triple]:
-    """Direction and middle of the deepest of a patch, by how much more they weigh than *end*."""
-    way, middle, weights = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 1e-30
-    for i in range(min(felt.tops[side, patch], TOP)):
+    """Σ of gradients and middle of the deepest of a patch, by how much they weigh over the next."""
+    way, middle, weights = NONE, NONE, 1e-30
+    end = felt.top_weight[side, patch, most] if felt.tops[side, patch] > most else 0.0
+    for i in range(min(felt.tops[side, patch], most)):
         n, weight = felt.top[side, patch, i], felt.top_weight[side, patch, i] - end
         if weight > 0.0:
             p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
@@ -52,7 +65,7 @@ def heaviest_samples(
             middle = plus(middle, weight, p)
             weights += weight
     share = 1.0 / weights
-    return unit(way), (middle[0] * share, middle[1] * share, middle[2] * share)
+    return way, (middle[0] * share, middle[1] * share, middle[2] * share)
 
 
 @kernel
@@ -71,25 +84,26 @@ def way_and_place(
     """The direction out of the other solid, and where: gradients and places of samples, weighted.
 
     Gradients are differences of the field, which are continuous. Of few samples the heaviest count,
-    and how much more they weigh than the next one; of many all do, whoever is heaviest. That
-    next one, as it gets heavy, leads from one to the other. Where gradients cancel, samples are
-    pushed against the way that they face.
+    and how much more they weigh than the next one; of many some others do too, and whoever is
+    heaviest matters little. That next one, as it gets heavy, leads from one to the other. Where
+    gradients cancel, samples are pushed against the way that they face.
     """
     total, nearest = felt.weight[side, patch], felt.nearest[side, patch]
-    way, place, many, end = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0.0
+    way, place, many, tops = NONE, NONE, 0.0, felt.top_weight
     if felt.tops[side, patch] > TOP:
-        end = felt.top_weight[side, patch, TOP]
-        many = min(end / (MANY * felt.top_weight[side, patch, 0]), 1.0)
+        many = min(tops[side, patch, TOP] / (MANY * tops[side, patch, 0]), 1.0)
     if felt.tops[side, patch] == 0:  # of what is near, but not that near, the nearest alone
         x, y, z = own.points[nearest, 0], own.points[nearest, 1], own.points[nearest, 2]
         place = placed(pose, x, y, z)
         way = gradient(other, place[0], place[1], place[2])
     elif many < 1.0:
-        n, p = heaviest_samples(felt, side, patch, own, other, pose, end)
-        way, place = plus(way, 1.0 - many, n), plus(place, 1.0 - many, p)
+        n, p = heaviest_samples(felt, side, patch, own, other, pose, TOP)
+        way, place = plus(way, 1.0 - many, unit(n)), plus(place, 1.0 - many, p)
     if many > 0.0:
         s, m = felt.slope, felt.middle
-        way = plus(way, many, unit((s[side, patch, 0], s[side, patch, 1], s[side, patch, 2])))
+        n, _ = heaviest_samples(felt, side, patch, own, other, pose, SURE)
+        n = plus(n, 1.0, (s[side, patch, 0], s[side, patch, 1], s[side, patch, 2]))
+        way = plus(way, many, unit(n))
         x, y, z = m[side, patch, 0], m[side, patch, 1], m[side, patch, 2]
         place = plus(place, many, placed(pose, x / total, y / total, z / total))
     way = unit(way)
@@ -197,18 +211,31 @@ def write_frame(n: Triple, out: np.ndarray) -> None:
 
 
 @kernel
+def share_budget(felt: Felt) -> None:
+    """Pairs that take long share what there is time for in a tick."""
+    pairs = max(felt.busy[0], 1)
+    felt.share[0] = max(felt.budget[0] // pairs, min(LEAST_BUDGET, felt.budget[0]))
+    measured = max(felt.budget[1] // pairs, min(LEAST_REFINED, felt.budget[1]))
+    felt.share[1] = felt.counts[REFINEMENTS] + measured
+
+
+@kernel
 def touch_pair(pa: Pair) -> None:
     """Stage: the contacts of two solids, where one is felt as it is."""
     felt, one, two = pa.felt, pa.one, pa.two
+    before = felt.counts[LOOKUPS]
+    share_budget(felt)
     relative_pose(felt, pa.geom[0], pa.geom[1], pa.pose[0])
     relative_pose(felt, pa.geom[1], pa.geom[0], pa.pose[1])
     note_motion(one, pa.pose[0], pa.before[0], pa.moved[0])
     note_motion(two, pa.pose[1], pa.before[1], pa.moved[1])
-    scan(felt, 0, one, two, pa.pose[0], pa.moved[0], pa.memo_one, pa.last_one, pa.late)
-    scan(felt, 1, two, one, pa.pose[1], pa.moved[1], pa.memo_two, pa.last_two, pa.late)
+    to, moved = pa.pose, pa.moved
+    scan(felt, 0, one, two, to[0], moved[0], pa.memo_one, pa.known_one, pa.last_one, pa.stretch)
+    scan(felt, 1, two, one, to[1], moved[1], pa.memo_two, pa.known_two, pa.last_two, pa.stretch)
     count = find_touching(felt, 0, one, two, pa.pose[0], pa.geom[1], 0)
     count = find_touching(felt, 1, two, one, pa.pose[1], pa.geom[0], count)
     count = keep_deepest(felt, count)
+    felt.busy[1] += int(felt.counts[LOOKUPS] - before > BUSY)
     for i in range(count):
         if write_contact(felt, pa, i):
             felt.counts[CONTACTS] += 1

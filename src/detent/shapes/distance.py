@@ -108,19 +108,35 @@ def exact_distance(
     so: Solid, p: Triple, d: float, low: float, high: float, stack: np.ndarray
 ) -> float:
     """[m] from the triangles of a solid, that are *d* away, *low* nearer or *high* farther."""
+    return nearest_distance(so, p, d, low, high, stack)[0]
+
+
+@kernel
+def nearest_distance(
+    so: Solid, p: Triple, d: float, low: float, high: float, stack: np.ndarray
+) -> tuple[float, int]:
+    """The same, and the triangle of it; -1 = none."""
     if so.kind != MESH:
-        return d
+        return d, -1
     within = max(d + high, low - d) * 1.001 + so.skin + 1e-9
     away, t, part = nearest_triangle(p, within, so.triangles, so.boxes, so.box_links, stack)
     if t < 0:  # nothing within the bound: what the field says is far too near
         away, t, part = nearest_triangle(p, math.inf, so.triangles, so.boxes, so.box_links, stack)
     if so.skin > 0.0:
-        return away - so.skin
-    if d - low > 0.0:
-        return away
-    if d + high < 0.0:
-        return -away
-    return away if is_outside(so, p, t, part) else -away
+        return away - so.skin, -1  # see `depth_bound`
+    if d - low > 0.0 or (d + high >= 0.0 and is_outside(so, p, t, part)):
+        return away, t
+    return -away, t
+
+
+@kernel
+def depth_bound(so: Solid, p: Triple, t: int) -> float:
+    """[m] A point of a solid is no deeper than it is far from any triangle of it."""
+    q, _ = closest_on_triangle(
+        p, corner(so.triangles, t, 0), corner(so.triangles, t, 1), corner(so.triangles, t, 2)
+    )
+    apart = minus(p, q)
+    return -math.sqrt(inner(apart, apart))
 
 
 @kernel

@@ -32,18 +32,24 @@ _at_hand: OrderedDict[str, Surface] = OrderedDict()
 class FeltWorld:
     """Surfaces and pairs of a world, beside a copy of its model with *data*.
 
-    Contacts within *margin* [m] are found; *telling* shows how far the baking is.
+    Contacts within *margin* [m] are found; *telling* shows how far the baking is; a tick at a high
+    *rate* [Hz] looks at less.
     """
 
     def __init__(
-        self, world: World, data: mujoco.MjData, margin: float, telling: Telling | None = None
+        self,
+        world: World,
+        data: mujoco.MjData,
+        margin: float,
+        telling: Telling | None = None,
+        rate: float = 1.0,
     ) -> None:
         self._world, pairs = world, meetings(world.model, world.concave)
         needed = surfaces_needed(world.model, pairs)
         self.surfaces = {geom: find_surface(world, geom, telling) for geom in needed}
         self.rows = ROWS * min(len(pairs), MOST_PAIRS)
         count, contacts = contact_views(data)
-        felt = make_felt(data, count, contacts, len(contacts) // 2, margin)
+        felt = make_felt(data, count, contacts, len(contacts) // 2, margin, rate)
         self.shapes, self.pairs = make_shapes(world.model, pairs, self.surfaces, felt)
 
     def feel(self) -> None:

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from detent.kernels.keep import keep_alive
-from detent.shapes.constants import BUDGET, DEEP, PATCHES, REFINED, TOP
+from detent.shapes.constants import A_SECOND, BUDGET, DEEP, LEAST_BUDGET, PATCHES, REFINED, TOP
 from detent.shapes.filter import Meeting
 from detent.shapes.solids import Ball, check_kind, geom_surface, mesh_solid, primitive_solid
 from detent.shapes.structs import Felt, Pair, Shapes, Solid
@@ -25,9 +25,14 @@ def surfaces_needed(model: mujoco.MjModel, pairs: list[Meeting]) -> list[int]:
 
 
 def make_felt(
-    data: mujoco.MjData, ncon: np.ndarray, contact: np.ndarray, room: int, margin: float
+    data: mujoco.MjData,
+    ncon: np.ndarray,
+    contact: np.ndarray,
+    room: int,
+    margin: float,
+    rate: float = 1.0,
 ) -> Felt:
-    """What all pairs share."""
+    """What all pairs share; at a high *rate* [Hz] a tick has less time."""
     whole = np.int64
     return Felt(
         contact=contact,
@@ -36,7 +41,9 @@ def make_felt(
         geom_xpos=data.geom_xpos,
         geom_xmat=data.geom_xmat,
         margin=float(margin),
-        budget=np.array([BUDGET, REFINED], whole),
+        budget=np.array([max(min(BUDGET, A_SECOND / rate), LEAST_BUDGET), REFINED], whole),
+        share=np.zeros(2, whole),
+        busy=np.zeros(2, whole),
         counts=np.zeros(5, whole),
         totals=np.zeros(5, whole),
         stack=np.zeros(STACK, whole),
@@ -51,6 +58,7 @@ def make_felt(
         least=np.zeros((2, PATCHES)),
         nearest=np.zeros((2, PATCHES), whole),
         guess=np.zeros((2, PATCHES), whole),
+        facing=np.zeros((2, PATCHES), whole),
         way=np.zeros(DEEP, whole),
         way_least=np.zeros(DEEP),
         order=np.zeros(PATCHES, whole),
@@ -106,10 +114,12 @@ def make_pair(felt: Felt, meeting: Meeting, one: Solid, two: Solid) -> Pair:
         dim=meeting.dim,
         pose=np.zeros((2, 12)),
         before=np.zeros((2, 12)),
-        moved=np.zeros((2, 2)),
+        moved=np.zeros((2, 3)),
         memo_one=np.full(len(one.balls), -np.inf),
         memo_two=np.full(len(two.balls), -np.inf),
-        late=np.zeros(2),
+        known_one=np.tile((-np.inf, -1.0), (len(one.points), 1)),
+        known_two=np.tile((-np.inf, -1.0), (len(two.points), 1)),
+        stretch=np.ones(2),
         last_one=np.full(PATCHES, -1, np.int64),
         last_two=np.full(PATCHES, -1, np.int64),
     )

@@ -57,7 +57,11 @@ class Felt(Struct):
     geom_xpos: np.ndarray
     geom_xmat: np.ndarray
     margin: float  # [m] how near is reported, in rigid mode
-    budget: np.ndarray  # (2,) samples of a solid that are looked up, and of all that are measured
+    budget: (
+        np.ndarray
+    )  # (2,) samples of a solid that are looked up in a tick, and that are measured
+    share: np.ndarray  # (2,) of one pair: lookups of a solid, and up to which count it may measure
+    busy: np.ndarray  # (2,) pairs that looked up many in the tick before, and in this one
     counts: np.ndarray  # (5,) see above
     totals: np.ndarray  # (5,) ticks in which something was left out, and most of each
     stack: np.ndarray  # (STACK,) of searches through triangles
@@ -72,6 +76,7 @@ class Felt(Struct):
     least: np.ndarray  # (2, PATCHES) [m] the same measured to triangles, as far as there was time
     nearest: np.ndarray  # (2, PATCHES) the sample of that
     guess: np.ndarray  # (2, PATCHES) whether there was no time to measure that one
+    facing: np.ndarray  # (2, PATCHES) the triangle that it is nearest to, -1 = none is known
     way: np.ndarray  # (DEEP,) nodes of the tree from the first to where a search is
     way_least: np.ndarray  # (DEEP,) [m] the least distance that is known below each
     order: np.ndarray  # (PATCHES,) patches, the deepest first
@@ -91,10 +96,13 @@ class Pair(Struct):
     dim: int
     pose: np.ndarray  # (2, 12) rotation and place of each in the frame of the other
     before: np.ndarray  # (2, 12) the same when they were last near
-    moved: np.ndarray  # (2, 2) [m, rad] how far the centre of each has gone, how far it has turned
+    moved: np.ndarray  # (2, 3) [m, rad, m] how far the centre of each has gone and how far it has
+    # turned, all in all, and the most that a sample has moved in this tick
     memo_one: np.ndarray  # (nodes,) [m] least distance below a node, and what had moved by then
     memo_two: np.ndarray
-    late: np.ndarray  # (2,) [m] how much deeper finer samples may be before they are looked up
+    known_one: np.ndarray  # (n, 2) [m, -] of samples that were measured: as `memo`, and by which
+    known_two: np.ndarray  # triangle, -1 = none
+    stretch: np.ndarray  # (2,) [-] how much deeper than else finer samples have to be
     last_one: np.ndarray  # (PATCHES,) the deepest sample of each patch, -1 = none
     last_two: np.ndarray
 

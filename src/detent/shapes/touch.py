@@ -22,16 +22,18 @@ from detent.shapes.constants import (
     EVERY_COARSE,
     FINE,
     FINER,
-    HURRY,
-    LEAST_WAIT,
+    HURRIED,
+    LEAP,
     LEVELS,
+    MOST_STRETCHED,
     NEAR,
-    SLACK,
+    RELAXED,
+    SAME,
     SLACK_AT,
+    STRETCHED,
     TOP,
-    WAIT,
 )
-from detent.shapes.distance import distance, exact_distance, gradient
+from detent.shapes.distance import depth_bound, distance, gradient, nearest_distance
 from detent.shapes.structs import CANDIDATES, LEFT_OUT, LOOKUPS, REFINEMENTS, Felt, Solid
 
 
@@ -77,8 +79,10 @@ def note_motion(own: Solid, pose: np.ndarray, before: np.ndarray, moved: np.ndar
         if k < 9:
             turned += (pose[k] - before[k]) ** 2
         before[k] = pose[k]
+    turned = math.sqrt(0.5 * turned)
     moved[0] += gone
-    moved[1] += math.sqrt(0.5 * turned)
+    moved[1] += turned
+    moved[2] = gone + own.reach * turned
 
 
 @kernel
@@ -96,6 +100,7 @@ def clear_patches(felt: Felt, side: int, patches: int) -> None:
         felt.tops[side, p] = felt.guess[side, p] = 0
         for k in range(3):
             felt.middle[side, p, k] = felt.slope[side, p, k] = 0.0
+        felt.facing[side, p] = -1
 
 
 @kernel
@@ -125,22 +130,23 @@ def add_sample(
 
 @kernel
 def what_counts(
-    felt: Felt, side: int, patch: int, own: Solid, other: Solid, level: int
+    felt: Felt, side: int, patch: int, own: Solid, other: Solid, level: int, stretch: float
 ) -> tuple[float, float, float]:
     r"""[m] Below what samples of a level are looked at, below what they weigh, what they lack.
 
     Finer samples are there for what the coarser ones do not see. One counts as far as it is deeper
     than all of these by
 
-    .. math:: s = \min\Bigl(s_0, \tfrac1c \sum_i \delta_i\Bigr)
+    .. math:: s = a \min\Bigl(s_0, \tfrac1c \sum_i \delta_i\Bigr)
 
     where :math:`\delta_i` are the depths of coarser ones, and takes part as if it were s higher.
     So where a touch is small every sample counts, where it is wide few have to be looked up, the
-    depth is short by no more than :math:`s_0`, and nothing of it jumps.
+    depth is short by no more than :math:`a s_0`, and nothing of it jumps. The *stretch* a is 1
+    unless the budget does not suffice.
     """
     weighs, shift = NEAR * other.probe, 0.0
     if level > 0:
-        shift = min(own.slack, felt.deep[side, patch] / SLACK_AT)
+        shift = stretch * min(own.slack, felt.deep[side, patch] / SLACK_AT)
         weighs = min(felt.best[side, patch], weighs) - shift
     limit = min(felt.margin, felt.least[side, patch] - shift)
     return max(limit, weighs), weighs, shift
@@ -154,6 +160,8 @@ def look_up(
     own: Solid,
     other: Solid,
     pose: np.ndarray,
+    known: np.ndarray,
+    gone: float,
     n: int,
     first: bool,
     counts: tuple[float, float, float],
@@ -161,10 +169,13 @@ def look_up(
     """[m] The least distance of a sample; taken, if it may count within the error of the field.
 
     If it may be the nearest of its patch within that error, it is measured to triangles: if it is
-    free, that is known of it until it has moved so far. What weighs is the field, which is
-    continuous. Where too many were measured, finer samples do not count, but for the *first*.
+    free, that is known of it until it has moved so far. Most are spared that by one triangle: by
+    that which was found last, for this sample or for the nearest of its patch. What weighs is the
+    field, which is continuous. Where too many were measured, finer samples do not count, but for
+    the *first*.
     """
     limit, weighs, shift = counts
+    same = SAME * own.slack
     p = placed(pose, own.points[n, 0], own.points[n, 1], own.points[n, 2])
     d, low, high = distance(other, p[0], p[1], p[2])
     skin = own.points[n, 3]
@@ -172,28 +183,53 @@ def look_up(
     if least >= limit:
         return least
     felt.counts[CANDIDATES] += 1
-    value, guess = d, 0
+    value, guess, enough = d, 0, min(felt.margin, felt.least[side, patch] - shift - same)
     if low + high <= FINE * other.cell:
         least = d
-    elif least > felt.margin or least + shift >= felt.least[side, patch]:
-        value = math.inf
-    elif felt.counts[REFINEMENTS] < felt.budget[1] or first:
-        felt.counts[REFINEMENTS] += 1
-        value = exact_distance(other, p, d + skin, low, high, felt.stack) - skin
-        least = value
-    elif n < own.firsts[LEVELS * patch + 1]:
-        guess = 1
     else:
-        felt.counts[LEFT_OUT] += 1
-        return least
+        least = max(least, known_bound(felt, side, patch, other, p, known[n], gone, skin, enough))
+        if least > enough:
+            value = math.inf
+        elif felt.counts[REFINEMENTS] < felt.share[1] or first:
+            felt.counts[REFINEMENTS] += 1
+            value, known[n, 1] = nearest_distance(other, p, d + skin, low, high, felt.stack)
+            value -= skin
+            least, known[n, 0] = value, value + gone
+        elif n < own.firsts[LEVELS * patch + 1]:
+            guess = 1
+        else:
+            felt.counts[LEFT_OUT] += 1
+            return least
     if value + shift < felt.least[side, patch]:
         felt.least[side, patch], felt.nearest[side, patch] = value + shift, n
-        felt.guess[side, patch] = guess
+        felt.guess[side, patch], felt.facing[side, patch] = guess, -1 if guess else int(known[n, 1])
     felt.best[side, patch] = min(felt.best[side, patch], d + shift)
     if d < weighs:
-        felt.deep[side, patch] += max(-d, 0.0)
+        felt.deep[side, patch] += max(min(-d, weighs - d), 0.0)  # nothing, as it enters
         add_sample(felt, side, patch, own, other, n, p, weighs - d)
     return min(least, d)  # it may weigh by the field where it is free by triangles
+
+
+@kernel
+def known_bound(
+    felt: Felt,
+    side: int,
+    patch: int,
+    other: Solid,
+    p: Triple,
+    known: np.ndarray,
+    gone: float,
+    skin: float,
+    enough: float,
+) -> float:
+    """[m] Of the distance of a sample: by when it was measured, or unless that is *enough*, by one
+    triangle: a point is no deeper than it is far from any."""
+    least, t = known[0] - gone, int(known[1])
+    if t < 0:
+        t = felt.facing[side, patch]
+    if least > enough or t < 0:
+        return least
+    return max(least, depth_bound(other, p, t) - skin)
 
 
 @kernel
@@ -220,17 +256,18 @@ def scan_part(
     pose: np.ndarray,
     moved: np.ndarray,
     memo: np.ndarray,
+    known: np.ndarray,
     left: int,
-    late: float,
-    known: int,
+    done: int,
     counts: tuple[float, float, float],
 ) -> int:
-    """All samples of a level of a patch that may be deeper than *late* counts; lookups left.
+    """All samples of a level of a patch that may count; lookups left.
 
-    But for one that is *known*: nothing is remembered of the nodes above it.
+    But for one that is *done*: nothing is remembered of the nodes above it.
     """
-    balls, links, limit = own.balls, own.links, counts[0] - late
+    balls, links, limit = own.balls, own.links, counts[0]
     i, end, used, level = own.roots[part], own.roots[part + 1], 0, 0
+    gone = moved[0] + own.reach * moved[1]
     while i < end:
         level = leave_nodes(felt, own, memo, moved, level, i)
         least = memo[i] - moved[0] - balls[i, 4] * moved[1]
@@ -251,8 +288,9 @@ def scan_part(
             felt.way_least[level - 1] = math.inf
             for n in range(first, first + count):
                 d = -math.inf
-                if n != known:
-                    d = look_up(felt, side, part // LEVELS, own, other, pose, n, False, counts)
+                if n != done:
+                    patch = part // LEVELS
+                    d = look_up(felt, side, patch, own, other, pose, known, gone, n, False, counts)
                 felt.way_least[level - 1] = min(felt.way_least[level - 1], d)
             used += count
             i += 1
@@ -298,50 +336,59 @@ def scan(
     pose: np.ndarray,
     moved: np.ndarray,
     memo: np.ndarray,
+    known: np.ndarray,
     last: np.ndarray,
-    late: np.ndarray,
+    stretch: np.ndarray,
 ) -> None:
     """All samples of one solid that may count, the coarsest first, as far as the budget goes.
 
-    Finer samples wait until they may be so much deeper than what counts, *late* [m], that their
-    share of the budget suffices; but what was nearest in a patch before is always looked up.
+    What was nearest in a patch before is looked up first: most others are not as deep. Finer ones
+    matter least where a patch is deep.
     """
     clear_patches(felt, side, patches_of(own))
-    left, near = felt.budget[0], max(felt.margin, NEAR * other.probe)
+    left, near = felt.share[0], max(felt.margin, NEAR * other.probe)
     near_patches = sort_patches(felt, own, near, moved, memo)
-    spent = 0
+    spent, gone = 0, moved[0] + own.reach * moved[1]
+    goes_on = moved[2] < LEAP * own.slack  # else it was put there, and nothing is known
     for level in range(LEVELS):
-        wait = late[side] if level > 0 else 0.0
         for i in range(near_patches):
-            patch = felt.order[i]
+            patch = felt.order[i if level == 0 else near_patches - 1 - i]
             part = LEVELS * patch + level
-            counts = what_counts(felt, side, patch, own, other, level)
-            n = last[patch] if level > 0 else -1
+            counts = what_counts(felt, side, patch, own, other, level, stretch[side])
+            n = last[patch]
             if own.firsts[part] <= n < own.firsts[part + 1]:
-                look_up(felt, side, patch, own, other, pose, n, True, counts)
+                look_up(felt, side, patch, own, other, pose, known, gone, n, True, counts)
                 left -= 1
-            if part_bound(own, part, moved, memo) > counts[0] - wait:
+            if part_bound(own, part, moved, memo) > counts[0]:
                 continue
             if left > 0:
                 left = scan_part(
-                    felt, side, part, own, other, pose, moved, memo, left, wait, n, counts
+                    felt, side, part, own, other, pose, moved, memo, known, left, n, counts
                 )
             else:
                 felt.counts[LEFT_OUT] += 1
         if level == 0:
-            spent = left + COSTS * (felt.budget[1] - felt.counts[REFINEMENTS])
-    used = spent - left - COSTS * (felt.budget[1] - felt.counts[REFINEMENTS])
-    pace(felt, side, own, used, late)
+            if goes_on:
+                left = min(left, int(HURRIED * FINER * felt.share[0]))
+            else:
+                stretch[side] = 1.0
+            spent = left + COSTS * (felt.share[1] - felt.counts[REFINEMENTS])
+    used = spent - left - COSTS * (felt.share[1] - felt.counts[REFINEMENTS])
+    if goes_on:
+        pace(felt, side, used, stretch)
     for patch in range(patches_of(own)):
         last[patch] = felt.nearest[side, patch] if felt.least[side, patch] < math.inf else -1
 
 
 @kernel
-def pace(felt: Felt, side: int, own: Solid, used: int, late: np.ndarray) -> None:
-    """How long finer samples wait in the next tick: the longer, the more were looked up in this."""
-    least = LEAST_WAIT / SLACK * own.slack
-    share = min(max(FINER * used / felt.budget[0], HURRY), WAIT)
-    late[side] = share * max(late[side], least)
-    if share < 1.0 and late[side] < least:
-        late[side] = 0.0
-    felt.counts[LEFT_OUT] += int(late[side] > 0.0)
+def pace(felt: Felt, side: int, used: int, stretch: np.ndarray) -> None:
+    """How much deeper finer samples have to be in the next tick, by what they took in this one.
+
+    Between a half of their share and all of it nothing changes: a touch that goes on is even.
+    """
+    share = used / (FINER * felt.share[0])
+    if share > 1.0:
+        stretch[side] = min(stretch[side] * min(share, STRETCHED), MOST_STRETCHED)
+    elif share < 0.5:
+        stretch[side] = max(stretch[side] * RELAXED, 1.0)
+    felt.counts[LEFT_OUT] += int(stretch[side] > 1.0)

@@ -51,6 +51,7 @@ def feel(s: Servo) -> None:
     sh = s.shapes
     for k in range(sh.felt.counts.shape[0]):
         sh.felt.counts[k] = 0
+    sh.felt.busy[0], sh.felt.busy[1] = sh.felt.busy[1], 0
     for i in range(sh.pairs.shape[0]):
         if are_near(s.scene, sh, i):
             call_stage(s.stages[places.TOUCH], sh.pairs[i])
