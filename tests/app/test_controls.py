@@ -68,6 +68,21 @@ def test_what_is_not_wanted_otherwise_stays() -> None:
 
 
 @pytest.mark.live
+def test_a_mechanism_can_follow_a_world_and_a_world_a_mechanism() -> None:
+    session, live = moved()
+    wheel = renewed(session, live, Wanted(world="two-link-circle"), session.world.qpos)
+    assert wheel.subject.mechanism is not None and wheel.device.takes_motion
+    with wheel.live(500, Impedance(), realtime=False) as turning:
+        assert waited(lambda: turning.status().ticks > 5)
+    over = renewed(wheel, turning, Wanted(reset=True), wheel.world.qpos)
+    assert over is wheel
+    back = renewed(wheel, turning, Wanted(world="corner"), wheel.world.qpos)
+    assert (back.world.name, name_of(back.device), back.contact.mode) == (
+        "corner", "desktop", "impulse",
+    )  # fmt: skip
+
+
+@pytest.mark.live
 def test_what_does_not_fit_is_refused() -> None:
     session, live = moved()
     rigid = renewed(session, live, Wanted(contact={"mode": "rigid"}), session.world.qpos)
