@@ -14,7 +14,6 @@ import numpy as np
 from detent.checks import one_of, positive
 from detent.errors import MissingExtraError, ParameterError, ServoFault
 from detent.hands import Constant, Impedance
-from detent.record.trace import felt_in
 from detent.session import Session
 from detent.setup.combinations import check_simulated
 from detent.setup.prepared import Prepared, advance, raise_fault
@@ -127,10 +126,10 @@ class HapticEnv(gymnasium.Env[Observation, np.ndarray]):
 
 
 def observed(row: np.void, display: bool = False) -> Observation:
-    """What the hand knows of a row; on a *display*, `detent.record.trace.felt_in`."""
+    """What the hand knows of a row; on a *display* it feels what it presses against."""
     return {
         "pose": np.concatenate([row["device_position"], row["device_quaternion"]]),
         "twist": np.array(row["device_twist"]),
-        "wrench": felt_in(row, display),
+        "wrench": np.array(-row["hand_wrench"] if display else row["device_wrench"]),
         "tool": np.concatenate([row["tool_position"], row["tool_quaternion"]]),
     }

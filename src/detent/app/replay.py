@@ -12,7 +12,6 @@ import viser
 
 from detent.app.arrows import ForceArrows
 from detent.app.contacts import Contacts
-from detent.app.framing import Framing
 from detent.app.page_script import page_script
 from detent.app.picture import Picture
 from detent.app.readings import drawn, impulses, state_of
@@ -56,7 +55,6 @@ class ReplayPage:
         self._shown = -1.0  # [s] the moment that the page shows
         self._due = 0.0
         self._actors = self._set_scene()
-        self._framing = Framing(server, BROAD if len(runs) > 1 else 1.0)
         self._add_panel(notes)
         dress(server, f"{runs[0].session.world.name} · replay")
 
@@ -70,9 +68,13 @@ class ReplayPage:
                 above = set_stage(run.session).centre + LABEL * stage.size * stage.up
                 middle = stage.lifted(stage.to_page(above))
                 self._server.scene.add_label(f"{under}/label", run.label, position=middle)
+        first = set_stage(self._runs[0].session)
         if several:
             camera = self._server.initial_camera
             camera.position = FARTHER * np.asarray(camera.position)
+            self._server.framing.show(first, FARTHER, BROAD)
+        else:
+            self._server.framing.show(first)
         return actors
 
     def _add_panel(self, notes: list[str]) -> None:
@@ -124,7 +126,7 @@ class ReplayPage:
         if self.playing:
             self.now = min(self.now + self._speed * step, self.end)
             self.playing = self.now < self.end
-        self._framing.update()
+        self._server.framing.update()
         if self.now == self._shown or not self._server.get_clients():
             return
         self._shown = self.now

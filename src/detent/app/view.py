@@ -9,7 +9,6 @@ import numpy as np
 import viser
 
 from detent.app.contacts import BOND_COLOUR, COLOURS, MEANINGS
-from detent.app.framing import Framing
 from detent.app.page_script import (
     GO_ON_KEY,
     HINT,
@@ -52,7 +51,7 @@ class View:
         self, server: PageServer, stage: Stage, pull: Pull, dark: bool, touchable: bool = True
     ) -> None:
         self._server, self._stage, self._pull = server, stage, pull
-        self._framing = Framing(server)
+        server.framing.show(stage)
         self.dark = dark
         self.darkened = False  # what the pictures know of it: they begin light
         self._follow_due, self._click_due = 0.0, 0.0
@@ -107,9 +106,7 @@ class View:
         self._dark.value = self.dark  # type: ignore[misc]  # it has a setter
 
     async def _straight(self, _: Any) -> None:
-        straight = self._stage.to_page(self._stage.camera())
-        for client in self._server.get_clients().values():
-            self._framing.straight(client, straight, self._stage.up)
+        self._server.framing.straight()
 
     @property
     def eye(self) -> np.ndarray | None:
@@ -128,7 +125,7 @@ class View:
         if now < self._follow_due:
             return
         self._follow_due = now + FOLLOW_EVERY
-        self._framing.update()
+        self._server.framing.update()
         if not self._follows.value:
             return
         here = self._stage.to_page(hand)
