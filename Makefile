@@ -30,7 +30,7 @@ OR_NONE = $(if $(ARGS),|| [ $$? -eq 5 ])
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help run test quick test-long test-clock test-most test-pages test-rest test-scenes check bench reproduce clean
-.PHONY: installed checked system-packages scenes compiled bounds mutants hashes
+.PHONY: installed checked system-packages scenes compiled bounds plain mutants hashes
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,8 +41,8 @@ run: $(STAMP) ## start the workbench in the browser (detent play)
 
 test: system-packages installed checked test-clock test-most ## all checks, then all tests
 
-quick: $(STAMP) compiled ## tests without browser, wall clock and what is long
-	$(PARALLEL) -m "not live and not browser and not slow and not long" $(ARGS)
+quick: $(STAMP) compiled plain ## tests without browser, wall clock and what is long
+	$(PARALLEL) -m "not live and not browser and not slow and not uncompiled and not long" $(ARGS)
 
 test-long: export DETENT_LONG = 1
 test-long: system-packages installed checked compiled ## all tests, with the full counts of sweeps
@@ -53,7 +53,7 @@ installed:
 	$(call beside,scenes,$(STAMP))
 
 checked: $(STAMP)
-	$(call beside,check,bounds)
+	$(call beside,check plain,bounds)
 
 # What is about the clock itself has the machine to itself.
 test-clock: $(STAMP) compiled
@@ -68,7 +68,7 @@ test-pages: $(STAMP)
 	$(PYTEST) -m "browser and not alone and not long" $(PAGES) $(ARGS) $(OR_NONE)
 
 test-rest: $(STAMP)
-	nice -n 19 $(PARALLEL) -m "not browser and not alone and not long" $(ARGS) $(OR_NONE)
+	nice -n 19 $(PARALLEL) -m "not browser and not alone and not uncompiled and not long" $(ARGS) $(OR_NONE)
 
 # What is compiled for this alone is optimised little: how fast it is does not matter.
 bounds: export NUMBA_BOUNDSCHECK = 1
@@ -76,6 +76,12 @@ bounds: export NUMBA_OPT = 1
 bounds: $(STAMP) ## a few ticks of every stage, with each index checked
 	@$(BIN)/python tests/warm.py
 	$(PYTEST) -n $(JOBS) $(BOUNDS)
+
+# Kernels by themselves, as plain Python: to compile each for its own test takes longer than to run it.
+# Compiled they run as parts of stages in all other tests, and by themselves in `make test-long`.
+plain: export NUMBA_DISABLE_JIT = 1
+plain: $(STAMP) ## tests of single kernels, without the compiler
+	$(PYTEST) -m "uncompiled and not long" tests/kernels $(ARGS) $(OR_NONE)
 
 mutants: $(STAMP) ## break the compiled sources in many places, and see whether tests notice
 	$(BIN)/python tools/mutants.py $(ARGS)

@@ -10,10 +10,24 @@ import pytest
 
 TRIES = 20
 SECONDS = {"slow": 5.0, "live": 2.0}  # that a test of this mark takes, roughly
+KERNELS = Path(__file__).parent / "kernels"
+COMPILING = {"test_cached.py", "test_indices.py", "test_machine_code.py", "test_struct.py"}
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take longest come first: no worker begins one when all others are done."""
+    """`make test` runs tests of kernels without the compiler, unless they are about it.
+
+    Files that take longest come first: no worker begins one when all others are done.
+    """
+    from detent.kernels.jit import JIT_ENABLED
+
+    for item in items:
+        if item.get_closest_marker("compiled") is None:
+            if item.path.parent == KERNELS and item.path.name not in COMPILING:
+                item.add_marker("uncompiled")
+        elif not JIT_ENABLED:
+            item.add_marker(pytest.mark.skip(reason="nothing is compiled"))
     cost: Counter[Path] = Counter()
     for item in items:
         cost[item.path] += sum(s for mark, s in SECONDS.items() if item.get_closest_marker(mark))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from belonging import EXPLAINED, LEFT_OUT, belonging_to
-from mutants import MOST, PACKAGE, SEEDS, chosen_mutants, files, sampled
+from mutants import MOST, PACKAGE, SEEDS, chosen_mutants, copy_sources, files, sampled
 from mutations import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,6 +51,14 @@ def test_the_tests_that_belong_are_there() -> None:
             path, _, name = test.partition("::")
             assert not name or f"\ndef {name}(" in (ROOT / path).read_text("utf-8"), test
             assert (ROOT / path).is_file(), f"{file}: {path}"
+
+
+def test_a_copy_has_all_that_tests_import(tmp_path: Path) -> None:
+    """Tests of a concave scene made its meshes by a tool that was not copied: none could run."""
+    copy_sources(tmp_path)
+    folders = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    for folder in folders["tool"]["pytest"]["ini_options"]["pythonpath"]:
+        assert (tmp_path / folder).is_dir(), folder
 
 
 @pytest.mark.parametrize("key", EXPLAINED)

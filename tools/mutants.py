@@ -106,7 +106,7 @@ def chosen_mutants(
 def copy_sources(folder: Path) -> None:
     """Sources and tests, where nobody else looks."""
     ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("src", "tests"):
+    for name in ("src", "tests", "tools"):  # tests make their meshes with a tool
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
     shutil.copy2(ROOT / "pyproject.toml", folder)
 

@@ -337,7 +337,7 @@ def in_a_new_process(cases: list[list[object]], **environment: str) -> list[list
     return json.loads(done.stdout)
 
 
-@pytest.mark.skipif(not JIT_ENABLED, reason="compares compiled code with plain Python")
+@pytest.mark.compiled
 def test_plain_python_gives_the_same_numbers_and_compiled_code_comes_from_the_cache() -> None:
     rng = np.random.default_rng(8)
     problems, expected = [], []

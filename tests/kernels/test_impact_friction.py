@@ -550,7 +550,7 @@ print(json.dumps([[x.tolist() for x in collide(*case, SWEEPS)[:3]] for case in c
 """
 
 
-@pytest.mark.skipif(not JIT_ENABLED, reason="compares compiled code with plain Python")
+@pytest.mark.compiled
 def test_plain_python_and_used_memory_give_the_same_numbers() -> None:
     rng, cases = np.random.default_rng(14), []
     for rows in (1, 2, 5, 16):

@@ -613,7 +613,7 @@ def many_ticks(
     return met
 
 
-@pytest.mark.skipif(not JIT_ENABLED, reason="plain Python allocates")
+@pytest.mark.compiled
 def test_nothing_allocates() -> None:
     rng = np.random.default_rng(19)
     drawn = [draw(rng, 6, 6, rank)[1] for rank in (6, 6, 5, 3, 0, 6)]

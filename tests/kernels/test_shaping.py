@@ -179,7 +179,7 @@ print(json.dumps([forces.tolist() for forces in rings]))
 """
 
 
-@pytest.mark.skipif(not JIT_ENABLED, reason="compares compiled code with plain Python")
+@pytest.mark.compiled
 def test_plain_python_gives_the_same_numbers() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(Path(__file__).parents[1])],

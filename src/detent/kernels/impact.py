@@ -24,12 +24,10 @@ from detent.kernels.projection import (
     ProjectionWork,
     append_row,
     index_of_smallest,
-    outside_squared,
     project_onto_rows,
     projection_work,
-    rotate_row,
     scale_rows,
-    start_factor,
+    split_row,
 )
 from detent.kernels.struct import Struct
 
@@ -139,9 +137,8 @@ def add_change(
 def _span_rows(m: int, nv: int, work: ImpactWork) -> int:
     """Orthonormal basis of the rows of ``work.N``, longest remainder first; the rank."""
     projection, covered = work.projection, work.covered
-    F, r = projection.F, projection.r
     scale_rows(work.N, m, nv, projection)
-    rank = start_factor(work.u0, nv, F)
+    rank = 0
     for i in range(m):
         covered[i] = 0.0 if projection.scale[i] > 0.0 else math.inf
     for _ in range(m):
@@ -149,10 +146,11 @@ def _span_rows(m: int, nv: int, work: ImpactWork) -> int:
         if covered[row] == math.inf:
             break
         covered[row] = math.inf
-        rotate_row(projection.unit, row, nv, r, F)
-        outside = outside_squared(rank, nv, F)
+        if rank == nv:
+            break
+        outside = split_row(projection.unit, row, rank, nv, projection)
         if outside > ROUND_OFF * ROUND_OFF:
-            append_row(0.0, outside, rank, nv, r, F)
+            append_row(0.0, outside, rank, nv, work.u0, projection)
             _cover(m, nv, rank, work)
             rank += 1
     return rank

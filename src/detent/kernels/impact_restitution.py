@@ -116,8 +116,12 @@ def change_by_restitutions(
     """
     impact, bound = work.impact, work.bound
     N, u, u0 = impact.N, impact.u, impact.u0
-    least, _ = least_and_most(restitution, m)
-    restitution_bounds(N, m, nv, u0, restitution, least, bound)
+    least, most = least_and_most(restitution, m)
+    if least == most:  # a plastic collision, scaled
+        for i in range(m):
+            bound[i] = 0.0
+    else:
+        restitution_bounds(N, m, nv, u0, restitution, least, bound)
     status, _ = project_onto_rows(N, bound, m, nv, u0, limit, impact.projection, u, out_p)
     for k in range(nv):
         u[k] -= u0[k]

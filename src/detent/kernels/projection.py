@@ -18,17 +18,17 @@ SOLVED, LIMIT, INFEASIBLE = 0, 1, 2
 _FREE, _ACTIVE, _SKIPPED = 0, 1, 2
 
 # Dual active set of Goldfarb and Idnani (1983) with the Hessian whitened to the identity.
-# The q active rows, scaled to unit length, are kept as N_A^T = Q1 R with Q = [Q1 Q2]
-# orthogonal. The point and the multipliers are read off that factor whenever they are
-# needed, so that nothing accumulates round-off: with h = Q^T u0 and R^T y = b_A,
+# The q active rows, scaled to unit length, are kept as N_A^T = Q R, Q with orthonormal columns.
+# The point and the multipliers are read off that factor whenever they are needed, so that
+# nothing accumulates round-off: with h = Q^T u0 and R^T y = b_A,
 #
-#     u = Q1 y + Q2 h2,    p_A = R^-1 (y - h1).
+#     u = u0 + Q (y - h),    p_A = R^-1 (y - h).
 #
 # The Gram matrix N N^T is never formed: it would square the condition number, and it is
 # singular as soon as a contact is reported twice.
 #
 # The rows of unit length are stored as columns, so that one instruction serves several.
-# What turns the rows of Q^T also turns h, y, R and the new row d = Q^T n, so they are the
+# What turns the rows of Q^T also turns h, d = Q^T n of a new row, y and R, so they are the
 # columns of one array F = [Q^T, h, d, y, R], at 0, nv, nv + 1, nv + 2 and nv + 3.
 
 
@@ -36,8 +36,10 @@ class ProjectionWork(Struct):
     """Scratch of `project_onto_rows`."""
 
     F: Floats  # [nv, 2 nv + 3] the factor of the active rows
-    p: Floats  # [nv + 1] multipliers of the active rows
-    r: Floats  # [nv + 1] how they shrink per unit of the multiplier of a new row
+    p: Floats  # [nv] multipliers of the active rows
+    r: Floats  # [nv] how they shrink per unit of the multiplier of a new row
+    outside: Floats  # [nv] what of the new row is outside the span of the active ones
+    origin: Floats  # [nv] the velocity from which it begins; the result may go where that was
     active: Indices  # [nv] which rows are active
     state: Indices  # [rows] free, active or skipped
     scale: Floats  # [rows] one over the norm of the row, or 0 for a row of round-off
@@ -50,8 +52,10 @@ def projection_work(rows: int, nv: int) -> ProjectionWork:
     """Allocate the scratch for up to *rows* inequalities in *nv* dimensions."""
     return ProjectionWork(
         F=np.zeros((nv, 2 * nv + 3)),
-        p=np.zeros(nv + 1),
-        r=np.zeros(nv + 1),
+        p=np.zeros(nv),
+        r=np.zeros(nv),
+        outside=np.zeros(nv),
+        origin=np.zeros(nv),
         active=np.zeros(nv, np.int64),
         state=np.zeros(rows, np.int64),
         scale=np.zeros(rows),
@@ -83,77 +87,52 @@ def scale_rows(N: Floats, m: int, nv: int, work: ProjectionWork) -> None:
 
 
 @inlined
-def start_factor(u0: Floats, nv: int, F: Floats) -> int:
-    """Start with Q as the identity; the number of active rows: none."""
-    for j in range(nv):
-        for k in range(nv):
-            F[j, k] = 0.0
-        F[j, j] = 1.0
-        F[j, nv] = u0[j]
-    return 0
-
-
-@inlined
-def rotate_row(unit: Floats, row: int, nv: int, scratch: Floats, F: Floats) -> None:
-    """``d`` becomes Qᵀ n of a row."""
-    for k in range(nv):
-        scratch[k] = unit[k, row]
-    for j in range(nv):
+def _take_out(q: int, nv: int, F: Floats, w: Floats) -> float:
+    """w leaves the span of the q active rows, ``d`` has what it had there; its squared length."""
+    for j in range(q):
         s = 0.0
         for k in range(nv):
-            s += F[j, k] * scratch[k]
-        F[j, nv + 1] = s
-
-
-@inlined
-def outside_squared(q: int, nv: int, F: Floats) -> float:
-    """The squared length of the row in ``d`` outside the span of the q active rows."""
+            s += F[j, k] * w[k]
+        F[j, nv + 1] += s
+        for k in range(nv):
+            w[k] -= s * F[j, k]
     s = 0.0
-    for j in range(q, nv):
-        s += F[j, nv + 1] * F[j, nv + 1]
+    for k in range(nv):
+        s += w[k] * w[k]
     return s
 
 
 @inlined
-def _bring_forward(q: int, nv: int, F: Floats) -> None:
-    """Swap the direction of Q2 that is nearest to the row in ``d`` to place q.
+def split_row(unit: Floats, row: int, q: int, nv: int, work: ProjectionWork) -> float:
+    """A row within the span of the q active ones, ``d``, and outside it; the latter squared.
 
-    Directions in which the row is exactly zero then stay exactly as they are: what an
-    impulse does not touch keeps its velocity to the last bit.
+    Gram and Schmidt, twice where much is taken away: then twice is enough [Daniel76]. What is
+    exactly zero in all rows stays exactly zero: what an impulse does not touch keeps its
+    velocity to the last bit.
     """
-    d, nearest = nv + 1, q
-    for j in range(q + 1, nv):
-        if abs(F[j, d]) > abs(F[nearest, d]):
-            nearest = j
-    if nearest != q:
-        for k in range(nv + 2):  # Q^T, h and d; y and R have no entries there yet
-            F[q, k], F[nearest, k] = F[nearest, k], F[q, k]
+    F, w = work.F, work.outside
+    for k in range(nv):
+        w[k] = unit[k, row]
+    for j in range(q):
+        F[j, nv + 1] = 0.0
+    squared = _take_out(q, nv, F, w)
+    return _take_out(q, nv, F, w) if squared < 0.5 else squared
 
 
 @inlined
-def append_row(b: float, outside: float, q: int, nv: int, scratch: Floats, F: Floats) -> None:
-    """Make the row in ``d`` the active row number q, by one Householder reflection."""
-    _bring_forward(q, nv, F)
+def append_row(b: float, squared: float, q: int, nv: int, u0: Floats, work: ProjectionWork) -> None:
+    """Make the row that was split the active row number q."""
+    F, w = work.F, work.outside
     d, y, R = nv + 1, nv + 2, nv + 3
-    norm = math.copysign(math.sqrt(outside), F[q, d])
+    norm = math.sqrt(squared)
+    along, over = 0.0, 1.0 / norm
+    for k in range(nv):
+        F[q, k] = over * w[k]
+        along += F[q, k] * u0[k]
     for j in range(q):
         F[j, R + q] = F[j, d]
         b -= F[j, d] * F[j, y]
-    F[q, R + q] = -norm
-    F[q, y] = -b / norm
-    F[q, d] += norm  # d2 is now the vector of the reflection, which sends d2 to -norm e1
-    beta = 1.0 / (norm * F[q, d])
-    for k in range(nv + 1):
-        scratch[k] = 0.0
-    for j in range(q, nv):
-        factor = F[j, d]
-        for k in range(nv + 1):  # Q^T, and h with it
-            scratch[k] += factor * F[j, k]
-    for j in range(q, nv):
-        factor = beta * F[j, d]
-        if factor != 0.0:
-            for k in range(nv + 1):
-                F[j, k] -= factor * scratch[k]
+    F[q, nv], F[q, y], F[q, R + q] = along, over * b, norm
 
 
 @kernel
@@ -195,15 +174,15 @@ def _read_rates(q: int, nv: int, F: Floats, r: Floats) -> None:
 
 
 @inlined
-def _read_point(q: int, nv: int, F: Floats, u: Floats) -> None:
+def _read_point(q: int, nv: int, u0: Floats, F: Floats, u: Floats) -> None:
     """The point nearest to ``u0`` at which the active rows are equalities."""
+    whole = q == nv  # then nothing of u0 is left, not even its round-off
     for k in range(nv):
-        u[k] = 0.0
-    for j in range(nv):
-        s = F[j, nv + 2] if j < q else F[j, nv]
-        if s != 0.0:
-            for k in range(nv):
-                u[k] += s * F[j, k]
+        u[k] = 0.0 if whole else u0[k]
+    for j in range(q):
+        s = F[j, nv + 2] if whole else F[j, nv + 2] - F[j, nv]
+        for k in range(nv):
+            u[k] += s * F[j, k]
 
 
 @inlined
@@ -236,15 +215,18 @@ def _first_to_vanish(q: int, p: Floats, r: Floats) -> tuple[int, float]:
 
 
 @inlined
-def _full_step(b: float, outside: float, q: int, nv: int, F: Floats) -> float:
+def _full_step(
+    b: float, squared: float, q: int, nv: int, u0: Floats, work: ProjectionWork
+) -> float:
     """The multiplier at which the new row is satisfied; infinite if it is dependent."""
-    if not outside > ROUND_OFF * ROUND_OFF:
+    F, w = work.F, work.outside
+    if not squared > ROUND_OFF * ROUND_OFF:
         return math.inf
     for j in range(q):
         b -= F[j, nv + 1] * F[j, nv + 2]
-    for j in range(q, nv):
-        b -= F[j, nv + 1] * F[j, nv]
-    return b / outside
+    for k in range(nv):
+        b -= w[k] * u0[k]
+    return b / squared
 
 
 @kernel
@@ -280,20 +262,20 @@ def _restore_signs(q: int, nv: int, work: ProjectionWork) -> int:
 
 
 @inlined
-def _add_or_drop(row: int, q: int, nv: int, work: ProjectionWork) -> int:
+def _add_or_drop(row: int, q: int, nv: int, u0: Floats, work: ProjectionWork) -> int:
     """One iteration towards making a row active; how many are active then."""
     F, p, r, b = work.F, work.p, work.r, work.bound[row]
-    outside = outside_squared(q, nv, F)
+    squared = split_row(work.unit, row, q, nv, work)
     _read_multipliers(q, nv, F, p)
     _read_rates(q, nv, F, r)
     position, when = _first_to_vanish(q, p, r)
-    full = _full_step(b, outside, q, nv, F)
+    full = _full_step(b, squared, q, nv, u0, work)
     if position >= 0 and when < full:
         _drop_row(position, q - 1, nv, F)
         _release(position, q - 1, work.active, work.state)
         return q - 1
     if full < math.inf:
-        append_row(b, outside, q, nv, r, F)
+        append_row(b, squared, q, nv, u0, work)
         work.active[q] = row
         work.state[row] = _ACTIVE
         return q + 1
@@ -309,6 +291,7 @@ def _start(N: Floats, b: Floats, m: int, nv: int, u0: Floats, work: ProjectionWo
     scale_rows(N, m, nv, work)
     s = 0.0
     for k in range(nv):
+        work.origin[k] = u0[k]
         s += u0[k] * u0[k]
     size = math.sqrt(s)
     for i in range(m):
@@ -352,20 +335,19 @@ def _project(
     p: Floats,
 ) -> tuple[int, int]:
     tolerance = _start(N, b, m, nv, u0, work)
-    q, status, iteration = start_factor(u0, nv, work.F), SOLVED, 0
+    origin, q, status, iteration = work.origin, 0, SOLVED, 0
     while status == SOLVED:
-        _read_point(q, nv, work.F, u)
+        _read_point(q, nv, origin, work.F, u)
         row = _most_violated(m, nv, u, tolerance, work)
         if row < 0:
             break
-        rotate_row(work.unit, row, nv, work.r, work.F)
         while work.state[row] == _FREE and iteration < limit:
-            q = _add_or_drop(row, q, nv, work)
+            q = _add_or_drop(row, q, nv, origin, work)
             iteration += 1
         if work.state[row] == _FREE:
             status = LIMIT
             q = _restore_signs(q, nv, work)
-            _read_point(q, nv, work.F, u)
+            _read_point(q, nv, origin, work.F, u)
     if not _finish(m, q, nv, work, p) and status == SOLVED:
         status = INFEASIBLE
     return status, iteration
