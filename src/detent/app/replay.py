@@ -134,7 +134,7 @@ class ReplayPage:
             for run, picture, arrows, contacts in self._actors:
                 row, frame = run.trace.rows[run.tick_at(self.now)], run.frame_at(self.now)
                 picture.update(run.poses[frame], row)
-                arrows.update(row["tool_position"], smoothed(run, self.now))
+                arrows.update(row["tool_position"], smoothed(run, self.now, blows=False))
                 still = not self.playing
                 contacts.update(row["tool_position"], run.shown[frame], still=still)
         if now >= self._due or not self.playing:
@@ -162,9 +162,14 @@ def side_by_side(runs: list[Run]) -> list[Stage]:
     return [replace(s, centre=s.centre + w * shift) for s, w in zip(stages, (1, -1), strict=True)]
 
 
-def smoothed(run: Run, now: float) -> np.ndarray:
-    """(4, 3) [N] the force that is felt, that of the hand, and parts, around a moment."""
-    return drawn(rows_at(run, now), run.session.device.takes_motion)
+def smoothed(run: Run, now: float, blows: bool = True) -> np.ndarray:
+    """(4, 3) [N] the force that is felt, that of the hand, and parts, around a moment.
+
+    Without *blows*, as numbers are given: a collision is an impulse, no force.
+    """
+    rows = rows_at(run, now)
+    calm = rows["collisions"] == 0
+    return drawn(rows if blows or not calm.any() else rows[calm], run.session.device.takes_motion)
 
 
 def rows_at(run: Run, now: float) -> np.ndarray:
