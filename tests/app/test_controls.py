@@ -150,7 +150,7 @@ def renew(page: Page, ask: Callable[[], None]) -> None:
 
     ask()
     wait_for("another page", gone)
-    wait_for("its numbers", lambda: page.text("state"))
+    wait_for("its numbers", lambda: page.text("state"), 180.0)  # what is new is compiled first
 
 
 @pytest.mark.browser
