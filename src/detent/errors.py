@@ -119,7 +119,8 @@ class DeviceDataError(DetentError):
     def __init__(self, device: str, field: str) -> None:
         super().__init__(
             f"the {field} of a {device} is not known: measure it, and give it as "
-            f'preset("{device}", {field}=known(value, "how it was measured"))'
+            f'preset("{device}", {field}=known(value, "how it was measured")), in a device file, '
+            "or, if it is the torque, to detent devices with --torque"
         )
         self.device, self.field = device, field
 

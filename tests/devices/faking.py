@@ -37,7 +37,7 @@ sys.path.insert(0, str(FAKES))  # also of the processes that serve a fake
 #: places of `value` in body.h
 ERROR_CODE, FROZEN, JUMP, SLOW, UNPLUGGED, CALIBRATED, TIMEGUARD, FORCE_OFF = range(8)
 HAND, FORCE, TRIPS, CALLS, MASS, OPENED, CLOSED, POSITION, STIFFNESS, STEP = range(8, 18)
-LARGEST, BAD, WATCHDOG, DEAD = range(18, 22)
+LARGEST, BAD, WATCHDOG, DEAD, GAP, GRIP, KIND = range(18, 25)
 
 
 @cache

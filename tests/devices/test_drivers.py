@@ -17,14 +17,19 @@ from faking import (
     CALIBRATED,
     CALLS,
     CLOSED,
+    DEAD,
     ERROR_CODE,
     FAKED,
     FORCE_OFF,
+    GAP,
+    GRIP,
     HAND,
     JUMP,
+    KIND,
     LARGEST,
     OPENED,
     SLOW,
+    STEP,
     TRIPS,
     WALL,
     WATCHDOG,
@@ -32,8 +37,8 @@ from faking import (
     Library,
 )
 
-from detent import Session
-from detent.devices import SHEETS, preset
+from detent import Session, World
+from detent.devices import SHEETS, Gripper, Mapped, known, preset
 from detent.devices.drivers import DRIVERS, drivable, find_driver, real
 from detent.devices.drivers.contract import Tried, check_driver
 from detent.devices.drivers.native import Native
@@ -43,8 +48,12 @@ from detent.errors import (
     DeviceMissingError,
     DeviceNotReadyError,
     ParameterError,
+    UnknownNameError,
 )
 from detent.kernels.jit import JIT_ENABLED
+from detent.servo.faults import FAULTS
+from detent.servo.loop.loop import run_lockstep
+from detent.servo.structs import FAULT
 from sweeps import LONG
 from waiting import wait_for
 
@@ -125,6 +134,8 @@ def faults(name: str) -> list[Any]:
         ("forcedimension", lambda f: f.set(CALIBRATED, 0), "not calibrated"),
         ("forcedimension", lambda f: f.set(FORCE_OFF, 1), "switched its force off"),
         ("native", lambda f: f.set(CALIBRATED, 0), "not calibrated"),
+        ("touch", lambda f: f.set(CALIBRATED, 0), "not calibrated"),
+        pytest.param("touch", lambda f: f.set(DEAD, 1), "silent", marks=pytest.mark.long),
         ("2diy", lambda f: setattr(f, "silent", True), "silent|lost"),
         ("2diy", lambda f: setattr(f, "jump", 0.3), "jumped"),
         ("moteus", lambda f: setattr(f, "jump", 0.5), "jumped"),
@@ -326,6 +337,58 @@ def test_a_library_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DeviceMissingError, match="cannot be loaded"):
         one.open()
     one.close()
+
+
+def test_another_device_than_the_one_that_was_named_is_refused() -> None:
+    """A Falcon bears 8 N, and an omega.3 is told 12."""
+    with FAKED["forcedimension"](Path()) as faked:
+        one = Tried(faked.driver)
+        faked.fake.set(KIND, 60)
+        with pytest.raises(DeviceNotReadyError, match="is a falcon: name that"):
+            one.open()
+        assert faked.fake.get(CALLS) == 0
+        faked.fake.set(KIND, 33)
+        one.open()
+        one.close()
+
+
+@pytest.mark.parametrize("name", drivable())
+def test_an_option_that_a_driver_has_not_is_refused(name: str) -> None:
+    with pytest.raises(UnknownNameError, match="prot"):
+        real(name, {"torque": known(2.0, "a test")} if name == "wheel" else None, prot="/dev/x")
+
+
+def test_a_gripper_of_force_dimension_drives_an_actuator_and_is_pushed() -> None:
+    """From 20 mm open to closed; the jaw is stopped half-way by a stone."""
+    world = World.from_string(
+        '<mujoco><option gravity="0 0 0"/><worldbody><geom type="box" pos="0.025 0 0" '
+        'size="0.01 0.01 0.01"/><body name="palm" pos="0 0.1 0"><freejoint/><geom size="0.01" '
+        'mass="0.1"/></body><body><joint name="jaw" type="slide" axis="1 0 0" damping="2"/>'
+        '<geom type="box" size="0.005 0.01 0.01" mass="0.05"/></body></worldbody><actuator>'
+        '<position name="claw" joint="jaw" kp="200" ctrlrange="0 0.02"/></actuator></mujoco>',
+        tool="palm",
+    )
+    fake = Library("libdrd")
+    fake.set(GAP, 0.02)
+    fake.set(STEP, 1e-3)
+    driver = real("omega.7", library=str(fake.path), silence=5.0)
+    device = Mapped(driver, gripper=Gripper("claw", opening=(0.02, 0.0), control=(0.0, 0.02)))
+    ready = Session(world, device=device, rate=1000.0).prepare(None, 1000.0, 8)
+    ready.begin()
+    try:
+        run_lockstep(ready.servo, 400)
+        assert ready.data.ctrl[0] == 0.0 and abs(fake.get(GRIP)) < 1e-3
+        fake.set(GAP, 1e-9)
+        run_lockstep(ready.servo, 800)
+        assert ready.data.ctrl[0] == pytest.approx(0.02)
+        assert fake.get(GRIP) == pytest.approx(200.0 * (0.02 - ready.data.qpos[-1]), rel=1e-3)
+        assert fake.get(GRIP) > 1.0  # it is pushed open
+        fake.set(GAP, np.nan)
+        run_lockstep(ready.servo, 1)
+        assert "not finite" in FAULTS[int(ready.servo.clock.counts[FAULT])]
+        assert fake.get(GRIP) == 0.0
+    finally:
+        ready.end()
 
 
 def test_a_device_that_cannot_be_calibrated_is_refused() -> None:

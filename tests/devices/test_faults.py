@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +41,10 @@ from detent import Session
 from detent.devices import preset
 from detent.devices.drivers import moteus
 from detent.devices.drivers.contract import Tried
+from detent.devices.drivers.forcedimension import ForceDimension
+from detent.devices.drivers.foreign import address_of
 from detent.devices.drivers.host import STALE, Newest
+from detent.devices.drivers.outside import CLOCK
 from detent.kernels.jit import JIT_ENABLED
 from detent.servo.faults import FAULTS, NO_FAULT
 from detent.servo.guarded import LET_GO
@@ -64,6 +69,8 @@ def pushing(faked: Faked) -> Iterator[Prepared]:
     faked.fake.set(HAND, 0.006)
     ready = Session(WALL, device=faked.driver, rate=RATE).prepare(None, RATE, 64)
     ready.begin()
+    if isinstance(faked.driver, ForceDimension):  # stamped by the steps, too
+        ready.adapter.struct.functions[CLOCK] = address_of(faked.fake.c.fake_clock)
     try:
         run_lockstep(ready.servo, 500)
         assert ready.servo.clock.counts[FAULT] == NO_FAULT
@@ -134,6 +141,7 @@ def test_a_position_that_stands_still_is_no_fault_and_keeps_its_cap(name: str) -
 
 NURSERY = """
 import ctypes, os, sys
+from detent.errors import DeviceNotReadyError
 from detent.devices.drivers import real
 from detent.devices.drivers.contract import Tried
 fake, name, path = sys.argv[1:]
@@ -149,9 +157,15 @@ for _ in sys.stdin:
         print(child, flush=True)
         os.waitpid(child, 0)
         continue
-    one.open()
-    while True:
-        one.run(1.0, one.along(0.1 * one.peak))
+    while True:  # again, if the driver of the one before still had the line
+        try:
+            one.open()
+        except DeviceNotReadyError:
+            continue
+        one.until(lambda: one.state.counts[3] & 1, 10.0)
+        while one.state.counts[3] & 1:
+            one.run(0.1, one.along(0.1 * one.peak))
+        one.close()
 """
 
 
@@ -161,8 +175,9 @@ def nursery(fake: str, name: str, path: Path) -> Iterator[Callable[[], int]]:
     command = [sys.executable, "-c", NURSERY, fake, name, str(path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     mother = subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
     assert mother.stdin is not None and mother.stdout is not None
     told, heard = mother.stdin, mother.stdout
 
@@ -175,7 +190,7 @@ def nursery(fake: str, name: str, path: Path) -> Iterator[Callable[[], int]]:
         assert heard.readline() == "ready\n"
         yield bear
     finally:
-        mother.kill()
+        os.killpg(mother.pid, signal.SIGKILL)  # with the servo of a test that failed
         mother.communicate()
 
 
@@ -250,6 +265,40 @@ def test_what_a_driver_repeats_gets_no_younger() -> None:
         assert time.monotonic() - sent > STALE
         ours.send(struct.pack("7d2q", *[0.0] * 5, 0.1, 0.0, round(1e9 * (sent - STALE)), 0))
         assert newest.take() == ((0.0,) * 7, STALE)  # it lay there for too long
+
+
+@pytest.mark.parametrize("name", ["2diy", "inverse3"])
+def test_a_device_that_falls_silent_is_told_zero_before_its_command_is_stale(
+    name: str, tmp_path: Path
+) -> None:
+    """Nobody else takes the force: it had been held until the driver gave the device up.
+
+    When it answers again, twice by then, it goes on.
+    """
+    with FAKED[name](tmp_path) as faked:
+        fake = faked.fake
+        where = {"port": str(fake.path)} if name == "2diy" else {"address": fake.address}
+        module, _, kind = type(faked.driver).serves.partition(":")
+        served = getattr(importlib.import_module(module), kind)(patience=60.0, **where)
+        served.open()
+        try:
+            served.exchange((0.5, *[0.0] * 6))
+            assert fake.force() != 0.0
+            fake.silent, last = True, []
+            asking = threading.Thread(
+                target=lambda: last.append(served.exchange((0.5, *[0.0] * 6), STALE))
+            )
+            asking.start()
+            assert wait_for(lambda: fake.force() != 0.0 or last)
+            assert wait_for(lambda: fake.force() == 0.0, 30.0) and asking.is_alive()
+            fake.repeat()
+            asking.join(30.0)
+            assert last
+            for _ in range(3):
+                served.exchange((0.5, *[0.0] * 6), 5.0)
+                assert fake.force() != 0.0
+        finally:
+            served.close()
 
 
 @pytest.mark.parametrize("seconds", [0.01, 8e-3, 5.5e-3, 2e-3, 1e-4])

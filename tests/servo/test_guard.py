@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from detent.devices.safety import Safety
 from detent.kernels.jit import JIT_ENABLED
-from detent.servo.constants import IMPLAUSIBLE
+from detent.servo.constants import IMPLAUSIBLE, MOST_BLOWS
 from detent.servo.faults import NO_FAULT, WRENCH_NOT_FINITE, WRENCH_TOO_LARGE
 from detent.servo.force_path import ForcePath
 from detent.servo.guard import force_path, share_of_peak
@@ -267,3 +267,34 @@ def test_limits_that_make_no_sense_are_refused(make: Callable[[], object]) -> No
 
     with pytest.raises(ParameterError):
         make()
+
+
+def gentle(bearable: float = 500.0) -> Path:
+    """A path without other limits, which begins at once."""
+    safety = Safety(bearable=bearable)
+    return path(np.full(6, np.inf), safety, ForcePath(ramp=1e-3), 1e-3)
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 499.0, 500.0, 500.1, 1e3, 4e5])
+def test_no_more_than_a_hand_bears_reaches_it_as_a_whole(size: float) -> None:
+    """Of 500 N: the whole wrench is scaled, so its direction stays, and its point of attack."""
+    to, told = gentle(), size * np.array([0.6, 0.0, -0.8, 0.001, 0.0, -0.002])
+    out = send(to, told)
+    share = min(1.0, 500.0 / size) if size > 0.0 else 1.0
+    assert np.linalg.norm(out[:3]) <= 500.0
+    np.testing.assert_allclose(out, share * told, rtol=1e-9)
+    assert to.device.guard.blows[1] == to.device.altered[0] == (size > 500.0)
+
+
+def test_a_blow_may_be_harder_for_a_tick() -> None:
+    """Blows that follow each other are a force that lasts."""
+    to, told = gentle(), np.array([2e3, 0.0, 0.0, 0.0, 0.0, 0.0])
+    for blows, felt in ((0, 500.0), (1, 2e3), (MOST_BLOWS, 2e3), (MOST_BLOWS + 1, 500.0)):
+        to.device.guard.blows[0] = blows
+        assert send(to, told)[0] == pytest.approx(felt, rel=1e-9)
+    assert to.device.guard.blows[1] == 2
+
+
+def test_a_path_that_does_not_ramp_is_that_of_the_documents_and_spares_nobody() -> None:
+    to = path(np.full(6, np.inf), Safety(bearable=500.0), ForcePath(ramp=0.0), 1e-3)
+    assert send(to, np.array([2e3, 0.0, 0.0, 0.0, 0.0, 0.0]))[0] == 2e3

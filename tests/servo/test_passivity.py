@@ -251,8 +251,11 @@ def test_a_session_above_the_passive_limit_says_so() -> None:
     assert "stable up to 333.8 N/m, passive for every hand up to 333.3 N/m" in notes
     assert "not stable by itself" in notes
     assert "the controller of passivity acted" in notes
-    calm = WallCase(300.0, delay=1).run(0.1, 0.0, 0.05, Passivity())
-    assert "passive" not in " ".join(calm.meta["notes"])
+    unseen = " ".join(beyond(1e-3, 1).run(0.1, 0.0, 0.05, Passivity("off")).meta["notes"])
+    assert "not stable by itself" in unseen and "nobody watches what comes out of it" in unseen
+    for law in ("damper", "off"):
+        calm = WallCase(300.0, delay=1).run(0.1, 0.0, 0.05, Passivity(law))
+        assert "passive" not in " ".join(calm.meta["notes"])
 
 
 def display_session(mass: float, passivity: Passivity) -> Session:

@@ -202,17 +202,25 @@ def test_a_loop_is_not_driven_apart_by_a_limit_that_it_cannot_reach() -> None:
         assert fastest < 4.1  # rad/s, what MuJoCo's soft constraints need
 
 
-def test_a_body_that_starts_inside_another_comes_out_slowly() -> None:
-    body = '<body name="t" pos="0 0 .01"><freejoint/><geom type="box" size=".04 .04 .04"/></body>'
+@pytest.mark.parametrize(
+    "half, depth, contact",
+    [(0.04, 0.03, Contact(20000, 100)), (0.02, 0.015, None), (0.02, 0.006, None)],
+)
+def test_a_body_that_starts_inside_another_comes_out_slowly(
+    half: float, depth: float, contact: Contact | None
+) -> None:
+    """Of 60 g and 15 mm deep it was thrown off at 1.5 m/s."""
+    body = f"""<body name="t" pos="0 0 {half - depth}"><freejoint/>
+      <geom type="box" size="{half} {half} {half}"/></body>"""
     world = World.from_string(
         scene('<geom type="plane" size="1 1 .1"/>' + body, 'gravity="0 0 -9.81"'), tool="t"
     )
-    ready = start(loose(world, Contact(20000, 100)))
-    assert any("starts 30 mm inside" in note for note in ready.notes)
+    ready = start(loose(world, contact))
+    assert any(f"starts {1e3 * depth:.3g} mm inside" in note for note in ready.notes)
     fastest = 0.0
     for _ in range(100):
         rows = advance(ready, 10)
         fastest = max(fastest, float(np.abs(ready.data.qvel[:3]).max()))
-        assert not rows["collisions"].any()
-    assert fastest < 0.1
-    assert ready.data.qpos[2] > 0.039
+        assert rows["impact_energy"].min() > -1e-5  # [J]
+    assert fastest < 0.12
+    assert half - 0.001 < ready.data.qpos[2] < half + 1e-6

@@ -12,6 +12,7 @@ import pytest
 from detent import Session, World
 from detent.devices import Inertial
 from detent.devices.port import (
+    AT_STOP,
     CALIBRATED,
     DEAD_MAN,
     FLAGS,
@@ -135,6 +136,32 @@ def test_a_jump_is_seen_at_rest_and_in_motion(jump: float, speed: float, rate: f
     for k in range(20):
         assert device.read(speed * k / rate) == NO_FAULT
     assert device.read(speed * 20 / rate + jump) == DEVICE_JUMPED
+
+
+@pytest.mark.parametrize("stall", [3e-3, 0.01, 0.05, 0.2])
+@pytest.mark.parametrize("speed", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("jump", [0.0, 1e-3, 0.05])
+def test_a_host_that_stalls_is_no_jump_and_hides_none_for_long(
+    stall: float, speed: float, jump: float
+) -> None:
+    """The device went on meanwhile: millimetres in one reading, and a usual step in the next."""
+    device, x = Watched(1e-3, jumps=1), 0.0
+    for k in range(40):
+        device.period = stall if k % 10 == 5 else 1e-3
+        x += speed * device.period
+        assert device.read(x) == NO_FAULT
+    device.period = 1e-3
+    assert device.read(x + speed * 1e-3 + jump) == (DEVICE_JUMPED if jump else NO_FAULT)
+
+
+def test_ticks_at_the_end_stop_are_counted() -> None:
+    device = Watched()
+    device.read()
+    assert device.guard.stopped[0] == 0
+    device.state.counts[FLAGS] |= AT_STOP
+    device.read()
+    device.read()
+    assert device.guard.stopped[0] == 2
 
 
 def test_a_jump_of_the_orientation_is_seen() -> None:

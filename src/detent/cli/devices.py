@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from detent.cli.common import Json
 from detent.cli.plain import App
+from detent.errors import ParameterError
 
 if TYPE_CHECKING:
     from detent.devices.drivers.driver import Driver
@@ -50,7 +53,7 @@ def list_devices() -> dict[str, str]:
 
 @app.callback()
 def devices(context: typer.Context, as_json: Json = False) -> None:
-    """List presets, the limits that count, and what each driver needs."""
+    """List what is plugged in, presets, the limits that count, and what each driver needs."""
     if context.invoked_subcommand is not None:
         return
     from detent.devices.drivers import DRIVERS, find_driver
@@ -61,14 +64,19 @@ def devices(context: typer.Context, as_json: Json = False) -> None:
         found = {
             "presets": {name: described(sheet) for name, sheet in SHEETS.items()},
             "drivers": {
-                name: {"needs": one.needs, "watchdog": one.watchdog}
+                name: {"needs": one.needs, "here": one.here(), "watchdog": one.watchdog}
                 for name, one in drivers.items()
             },
         }
         print(json.dumps(found, indent=1))
         return
     print_presets(SHEETS)
-    table = Table("driver", "needs", "without the servo", title="drivers", title_justify="left")
+    plugged = Table("driver", "what is here", title="plugged in", box=None, title_justify="left")
+    for name, one in drivers.items():
+        plugged.add_row(name, escape(one.here()))
+    out.print(plugged)
+    columns = (Column(what, overflow="fold") for what in ("driver", "needs", "without the servo"))
+    table = Table(*columns, title="drivers", title_justify="left")
     for name, one in drivers.items():
         table.add_row(name, escape(one.needs), escape(one.watchdog))
     out.print(table)
@@ -121,7 +129,10 @@ def show(name: Annotated[str, typer.Argument(help="A preset.")], as_json: Json =
 
 @app.command()
 def test(
-    name: Annotated[str, typer.Argument(help="A preset whose device is plugged in.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="A preset, a device file, or MODULE:NAME of your own driver."),
+    ],
     port: Annotated[
         str | None, typer.Option(help="Its serial line or event file, where several fit.")
     ] = None,
@@ -131,13 +142,11 @@ def test(
     as_json: Json = False,
 ) -> None:
     """Test a device that is plugged in: it moves by itself, gently. Exit 1 if a check fails."""
-    from detent.devices.drivers import real
     from detent.devices.drivers.contract import check_driver
     from detent.devices.facts import known
 
     facts = {} if torque is None else {"torque": known(torque, "--torque")}
-    driver = real(name, facts, **({} if port is None else {"port": port}))
-    checks = check_driver(driver)
+    checks = check_driver(real_device(name.removeprefix("real:"), facts, port))
     if as_json:
         print(json.dumps([check._asdict() for check in checks], indent=1))
     else:
@@ -178,24 +187,26 @@ def tune(
     facts = {} if torque is None else {"torque": known(torque, "--torque")}
     plain = name.removeprefix("real:")
     if plain == name:
+        model = preset(plain, **facts)
         Console(stderr=True, emoji=False).print(
             f"this is the MODEL of {escape(plain)}, and nothing was measured: "
             f"detent devices tune real:{escape(plain)} asks the device that is plugged in",
             highlight=False,
         )
-        tuned = tune_model(preset(plain, **facts), seconds)
+        tuned = tune_model(model, seconds)
+        of = "model"
     else:
-        from detent.devices.drivers import real
-
-        driver = real(plain, facts, **({} if port is None else {"port": port}))
+        driver = real_device(plain, facts, port)
+        plain = driver.preset.name
         tell = Console(stderr=True, emoji=False).print
         tuned = tune_plugged(driver, seconds, lambda said: tell(said, highlight=False))
+        of = "device"
     path = out_file or Path(f"{plain}.json")
     save_device(path, plain, {**facts, **tuned.facts})
     if as_json:
         found: dict[str, Any] = {field: fact.value for field, fact in tuned.facts.items()}
         found |= {"stiffness": tuned.stiffness, "jitter": tuned.found.jitter}
-        print(json.dumps({"of": "model" if plain == name else "device", **found}))
+        print(json.dumps({"of": of, **found}))
         return
     print_tuned(tuned)
     out.print(f"written to {escape(str(path))}: detent play WORLD --device {escape(str(path))}")
@@ -234,15 +245,38 @@ def print_tuned(tuned: Tuned) -> None:
     out.print(f"{least}: {limits.said(unit)}", highlight=False)
 
 
-def real_device(name: str) -> Driver:
-    """A device itself, by the name of its preset or by a device file."""
+def real_device(name: str, facts: dict[str, Any] | None = None, port: str | None = None) -> Driver:
+    """A device itself: of a preset, NAME@PORT on that line, of a device file, or MODULE:NAME."""
     from detent.devices.drivers import real
     from detent.devices.file import load_device
 
+    if ":" in name and "@" not in name:
+        return own_driver(name)
+    facts = facts or {}
     if Path(name).suffix != ".json":
-        return real(name)
-    model = load_device(name)
-    return real(model.name, dict(model.sheet.facts()))
+        name, _, after = name.partition("@")
+        port = port or after or None
+    if Path(name).suffix == ".json":
+        model = load_device(name)
+        name, facts = model.name, {**model.sheet.facts(), **facts}
+    return real(name, facts, **({} if port is None else {"port": port}))
+
+
+def own_driver(name: str) -> Driver:
+    """MODULE:NAME, a driver of one's own, from the folder that we are in or what is installed."""
+    from detent.checks import instance
+    from detent.devices.drivers.driver import Driver
+
+    module, _, what = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found = getattr(import_module(module), what)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError("device", name, f"MODULE:NAME of a driver: {error}") from error
+    instance("device", found, Driver, "a driver, as docs/your-device.md has one")
+    driver: Driver = found
+    return driver
 
 
 def chosen_device(name: str | None) -> Device:

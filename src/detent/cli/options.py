@@ -69,9 +69,19 @@ DeviceName = Annotated[
     option(
         "NAME|FILE",
         TIE,
-        "A preset of `detent devices` (its model; real:NAME is the device itself), a device "
-        "file, ideal (without limits), impedance, or display: one that senses force and moves. "
+        "A preset of `detent devices` (its model; real:NAME is the device itself, real:NAME@PORT "
+        "on that line), a device file, ideal (without limits), impedance, or display: one that "
+        "senses force and moves. "
         "A desktop device with limits unless given.",
+    ),
+]
+MappingText = Annotated[
+    str | None,
+    option(
+        "NAME=VALUE,…",
+        TIE,
+        "How the device stands in the world: scale=3, clutch=1, engage=0, grab=2 (buttons), "
+        "rate_zone=RIM:PACE, rotation=W:X:Y:Z, gripper=ACTUATOR:CLOSED:OPEN:FROM:TO.",
     ),
 ]
 PassivityName = Annotated[

@@ -24,10 +24,12 @@ from detent.cli.common import (
     open_world,
 )
 from detent.cli.devices import chosen_device
+from detent.cli.mapping import map_device
 from detent.errors import ParameterError, UnknownNameError
 
 if TYPE_CHECKING:
     from detent.coupling import Coupling
+    from detent.devices.protocol import Device
     from detent.local import LocalModel, Pace
     from detent.servo.watching import Passivity
     from detent.world.contact import Contact
@@ -47,6 +49,7 @@ WORLD_OPTIONS = (
     *("ignore_overlaps", "release", "local"),
     *("stiffness", "damping", "restitution", "material", "mode", "friction", "law", "wall"),
     "coupling",
+    "mapping",
 )
 
 
@@ -151,6 +154,11 @@ def choose_coupling(name: str | None, device: str | None) -> Coupling | None:
     return None if name is None else IMPEDANCE[one_of("coupling", name, IMPEDANCE)]()
 
 
+def held_device(name: str | None, mapping: str | None) -> Device | None:
+    """What the hand holds; None is the display that suits the coupling."""
+    return None if name == "display" else map_device(chosen_device(name), mapping)
+
+
 def refuse_given(context: typer.Context, names: tuple[str, ...], why: str) -> None:
     """Refuse options that were given, be it with their defaults."""
     for name in names:
@@ -167,6 +175,8 @@ def refuse_unfit(context: typer.Context, world: str, local: bool) -> None:
         )
     if not local:
         refuse_given(context, ("engine", "engine_rate", "constraints"), "without --local")
+    if context.params["device"] == "display":
+        refuse_given(context, ("mapping",), "with --device display: it takes no wrench")
     if is_mechanism(world):
         refuse_given(
             context, WORLD_OPTIONS, "with a mechanism: it is no world, and has no contacts"
@@ -238,6 +248,7 @@ def play(
     seconds: o.Seconds = None,
     record: o.Record = None,
     device: o.DeviceName = None,
+    mapping: o.MappingText = None,
     passivity: o.PassivityName = None,
 ) -> None:
     """Feel a world live, in the browser; the pointer is the hand.
@@ -259,9 +270,8 @@ def play(
             release=release or (), concave=concave,
         )  # fmt: skip
         session = Session(
-            opened, contact, choose_coupling(coupling, device),
-            None if device == "display" else chosen_device(device), local=near, engine=engine,
-            pace=pace, passivity=kept,
+            opened, contact, choose_coupling(coupling, device), held_device(device, mapping),
+            local=near, engine=engine, pace=pace, passivity=kept,
         )  # fmt: skip
         compile_first()
     start(session, rate=rate, port=port, realtime=realtime, seconds=seconds, record=unused(record))

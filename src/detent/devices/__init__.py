@@ -8,6 +8,7 @@ from detent.devices.pantograph import Pantograph
 from detent.devices.preset import Desktop, Preset, preset
 from detent.devices.presets import SHEETS
 from detent.devices.protocol import SUBSPACES
+from detent.devices.sheet import Sheet
 
 __all__ = [
     "IDEAL",
@@ -20,6 +21,7 @@ __all__ = [
     "Mapped",
     "Pantograph",
     "Preset",
+    "Sheet",
     "assumed",
     "known",
     "preset",

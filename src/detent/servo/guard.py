@@ -159,7 +159,7 @@ def filter_raw(de: Device, blend: float) -> None:
 
 @kernel
 def spare_hand(gd: Guarded, wrench: np.ndarray, bearable: float) -> bool:
-    """No more than a hand bears, as a whole; but impulses, of which a few may follow each other."""
+    """No more than a hand bears, as a whole; but of impulses that follow each other the first."""
     size = length(wrench[0:3])
     if size <= bearable or 0 < gd.blows[0] <= MOST_BLOWS:
         return False

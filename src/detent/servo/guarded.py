@@ -11,7 +11,7 @@ LET_GO, TOO_FAST, OUTSIDE = 1, 2, 4
 REASONS = ("the dead-man switch was let go", "the device was too fast", "it was out of its reach")
 
 # Places of `Guarded.seen`.
-LAST, STAMPED, SILENT, READINGS = range(4)  # sequence, time [ns], ticks since then, how many
+LAST, STAMPED, SILENT, READINGS, TOOK = range(5)  # sequence, time [ns], ticks since, how many, [ns]
 
 
 class Guarded(Struct):
@@ -30,7 +30,7 @@ class Guarded(Struct):
     pose: np.ndarray  # (7,) last reading
     moved: np.ndarray  # (6,) between the last two readings
     moving: np.ndarray  # (6,) scratch
-    seen: np.ndarray  # (4,) see above
+    seen: np.ndarray  # (5,) see above
     blows: np.ndarray  # (2,) ticks in a row that have impulses; ticks with more than a hand bears
 
 
@@ -40,5 +40,5 @@ def make_guarded() -> Guarded:
     return Guarded(
         actuated=np.ones(6), target=a(6), most=a(6), room=a(2), heat=a(2), engaged=a(1, whole),
         off=a(1, whole), off_ticks=a(3, whole), stopped=a(1, whole), home=a(3), pose=a(7),
-        moved=a(6), moving=a(6), seen=a(4, whole), blows=a(2, whole),
+        moved=a(6), moving=a(6), seen=a(5, whole), blows=a(2, whole),
     )  # fmt: skip

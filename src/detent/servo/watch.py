@@ -41,6 +41,7 @@ from detent.servo.guarded import (
     SILENT,
     STAMPED,
     TOO_FAST,
+    TOOK,
     Guarded,
 )
 from detent.servo.structs import FAULT, Clock
@@ -62,21 +63,26 @@ def flag_fault(flags: int) -> int:
 def has_jumped(st: State, gd: Guarded, step: float, times: float) -> bool:
     r"""Whether a device moved as no hand moves it, between three readings.
 
-    .. math:: |\Delta x_k - \Delta x_{k-1}| > \max(j, a \, \Delta t^2)
+    .. math:: \min(|\Delta x_k - \Delta x_{k-1}|,
+              |\Delta x_k - \Delta x_{k-1} \Delta t_k / \Delta t_{k-1}|)
+              > \max(j, a \, \Delta t_k^2)
 
     A hand and motors of newtons accelerate a device by some hundred m/s²; j leaves room for
-    encoders and for readings that come late. A device that is mapped moves *times* as far. One
-    that is at its end stop may have stopped at once, which says nothing of how it turns.
+    encoders and for readings that come late. The second is that of a host that stalled: its device
+    went on, and goes a usual way with the next reading. A device that is mapped moves *times* as
+    far. One that is at its end stop may have stopped at once, which says nothing of how it turns.
     """
     pose_error(st.position, st.quaternion, gd.pose[0:3], gd.pose[3:7], gd.moving)
-    passed = 1e-9 * (st.counts[STAMP] - gd.seen[STAMPED])
-    passed = max(passed, step)
+    passed = max(1e-9 * (st.counts[STAMP] - gd.seen[STAMPED]), step)
+    before = max(1e-9 * gd.seen[TOOK], step)
     worst = 0.0
     for block in range(2):
+        room = max(JUMP[block], JUMP_RATE[block] * passed * passed)
         for i in range(3 * block, 3 * block + 3):
             change = abs(gd.moving[i] - gd.moved[i])
+            steady = abs(gd.moving[i] - gd.moved[i] * passed / before)
             if block == 1 or st.counts[FLAGS] & AT_STOP == 0:
-                worst = max(worst, change / max(JUMP[block], JUMP_RATE[block] * passed * passed))
+                worst = max(worst, min(change, steady) / room)
             gd.moved[i] = gd.moving[i]
     return worst > times and gd.seen[READINGS] > 1
 
@@ -87,7 +93,8 @@ def reading_fault(st: State, gd: Guarded, p: np.ndarray) -> int:
     fault = flag_fault(st.counts[FLAGS])
     if fault != NO_FAULT:
         return fault
-    if not (all_finite(st.position) and all_finite(st.quaternion) and all_finite(st.twist)):
+    sound = all_finite(st.position) and all_finite(st.quaternion) and all_finite(st.twist)
+    if not (sound and all_finite(st.gripper)):
         return DEVICE_NOT_FINITE
     if gd.seen[READINGS] > 0 and st.counts[SEQUENCE] == gd.seen[LAST]:
         gd.seen[SILENT] += 1
@@ -100,6 +107,7 @@ def reading_fault(st: State, gd: Guarded, p: np.ndarray) -> int:
         copy_vector(st.quaternion, gd.pose[3:7])
     gd.seen[SILENT] = 0
     gd.seen[READINGS] += 1
+    gd.seen[TOOK] = st.counts[STAMP] - gd.seen[STAMPED]
     gd.seen[LAST], gd.seen[STAMPED] = st.counts[SEQUENCE], st.counts[STAMP]
     return DEVICE_JUMPED if jumped else NO_FAULT
 

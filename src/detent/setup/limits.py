@@ -27,6 +27,7 @@ class Felt(NamedTuple):
     region: str  # of [Diolaiti06]
     rate: float  # [Hz] at which the device samples
     at_points: bool = False  # it is that of each contact point: several are stiffer together
+    own: float = 0.0  # [N·s/m, N·m·s/rad] damping of the device, as far as it is known
 
     @property
     def verdict(self) -> str:
@@ -80,7 +81,8 @@ def asked_of_device(device: Device, p: np.ndarray) -> list[Felt]:
         limits = stiffness_limits(mass, *own, resolution, period, delay, damping)
         where = region(stiffness, own[0] + damping, own[1], resolution, period, delay)
         at_points = p["device_position"][0] == NEVER
-        out.append(Felt(unit, stiffness, damping, limits, where, 1.0 / period, at_points))
+        rate = 1.0 / period
+        out.append(Felt(unit, stiffness, damping, limits, where, rate, at_points, own[0]))
     return out
 
 
@@ -99,6 +101,13 @@ def felt_gains(p: np.ndarray, part: slice) -> tuple[float, float]:
 
 
 def beyond_passive(device: Device, p: np.ndarray, law: str) -> list[str]:
-    """What is to be said where a session that is watched asks for more than stable or passive."""
-    said = [felt.warning(law) for felt in felt_limits(device, p) if law != "off"]
+    """What is to be said where a session asks for more than stable or passive.
+
+    Of one that nobody watches only what is not stable; on an ideal mass nothing is, by theory.
+    """
+    said = [
+        felt.warning(law)
+        for felt in felt_limits(device, p)
+        if law != "off" or (felt.own > 0.0 and felt.stiffness > felt.limits.stable)
+    ]
     return [warning for warning in said if warning]

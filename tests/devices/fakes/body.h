@@ -10,7 +10,7 @@
 
 enum what {
   ERROR_CODE, FROZEN, JUMP, SLOW, UNPLUGGED, CALIBRATED, TIMEGUARD, FORCE_OFF, HAND, FORCE, TRIPS,
-  CALLS, MASS, OPENED, CLOSED, POSITION, STIFFNESS, STEP, LARGEST, BAD, WATCHDOG, DEAD, WHATS
+  CALLS, MASS, OPENED, CLOSED, POSITION, STIFFNESS, STEP, LARGEST, BAD, WATCHDOG, DEAD, GAP, GRIP, KIND, PASSED, WHATS
 };
 
 /* All that the device is; in a file, if one is given, where it outlives the servo's process. */
@@ -46,10 +46,20 @@ static double now(void) {
   return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
+/* Its own clock: that of its steps, if it has any, which no busy machine changes. */
+static double own_time(void) { return value[STEP] > 0 ? value[PASSED] : now(); }
+int fake_clock(long kind, long long out[2]) {
+  double time = own_time();
+  (void)kind;
+  out[0] = (long long)time;
+  out[1] = (long long)(1e9 * (time - (double)out[0]));
+  return 0;
+}
+
 /* The watchdog of the device takes the force away. */
 static void watch(void) {
   if (value[STEP] <= 0 && value[WATCHDOG] > 0 && pushed_at > 0
-      && now() - pushed_at > value[WATCHDOG] && (pushed[0] || pushed[1] || pushed[2])) {
+      && now() - pushed_at > value[WATCHDOG] && (pushed[0] || pushed[1] || pushed[2] || pushed[6])) {
     memset(pushed, 0, sizeof pushed);
     value[TRIPS] += 1;
   }
@@ -58,6 +68,7 @@ static void watch(void) {
 void fake_set(int what, double to) { value[what] = to; }
 double fake_get(int what) {
   if (what == FORCE) { watch(); return pushed[0]; }
+  if (what == GRIP) { watch(); return pushed[6]; }
   if (what == POSITION) return position[0];
   return value[what];
 }
@@ -82,6 +93,7 @@ static void move(void) {
   watch();
   if (value[STEP] <= 0 && (moved_at < 0 || left > 0.05)) left = 0;
   moved_at = time;
+  if (value[STEP] > 0) value[PASSED] += value[STEP];
   for (; left > 0; left -= 1e-4) {
     double dt = left < 1e-4 ? left : 1e-4;
     for (int i = 0; i < 3; i++) {

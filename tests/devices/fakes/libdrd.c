@@ -12,6 +12,11 @@ int dhdSetWatchdog(unsigned char units, char id) { (void)id; value[WATCHDOG] = 1
 int dhdEnableForce(unsigned char on, char id) { (void)on; (void)id; return 0; }
 int dhdSetMaxForce(double most, char id) { (void)most; (void)id; return 0; }
 int dhdSetMaxTorque(double most, char id) { (void)most; (void)id; return 0; }
+int dhdSetMaxGripperForce(double most, char id) { (void)most; (void)id; return 0; }
+int dhdGetSystemType(char id) { (void)id; return (int)value[KIND]; }
+int dhdGetDeviceCount(void) { return !value[UNPLUGGED]; }
+int dhdHasGripper(char id) { (void)id; return value[GAP] > 0; }
+int dhdGetGripperGap(double *gap, char id) { (void)id; *gap = value[GAP]; return 0; }
 int dhdHasWrist(char id) { (void)id; return 1; }
 int dhdGetButtonMask(char id) { (void)id; return 5; }
 

@@ -36,7 +36,7 @@ class Line:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "line"
-        self.silent, self.jump = False, 0.0
+        self.silent, self.jump, self.unsaid = False, 0.0, b""
         self.lag = 0.0  # [s] for which it was not looking, at most: its own clock was stopped
         self.plug()
 
@@ -77,9 +77,15 @@ class Line:
         raise NotImplementedError
 
     def send(self, data: bytes) -> None:
+        self.unsaid = self.unsaid + data if self.silent else b""
         if not self.silent:
             with suppress(OSError):
                 os.write(self.master, data)
+
+    def repeat(self) -> None:
+        """What it kept to itself while it was silent."""
+        self.silent = False
+        os.write(self.master, self.unsaid)
 
 
 class FakeTwoDiy(Line):

@@ -11,7 +11,7 @@ int device_read(void *device, double reading[14], int64_t counts[4]) {
   reading[3] = 1;
   memcpy(reading + 7, velocity, sizeof velocity);
   counts[0] += 1;
-  counts[1] = (int64_t)(1e9 * now());
+  counts[1] = (int64_t)(1e9 * own_time());
   counts[3] = 1 | (value[CALIBRATED] ? 2 : 0) | (value[FORCE_OFF] ? 0 : 4) | (value[DEAD] ? 0 : 8);
   return 0;
 }

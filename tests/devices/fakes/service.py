@@ -21,6 +21,7 @@ class FakeService:
     def __init__(self) -> None:
         self.body, self.gone, self.bad = Body(0.15, 100.0, 3.0), False, 0
         self.silent, self.jump, self.garbled = False, 0.0, False
+        self.unsaid: list[tuple[Any, str]] = []
         self.answered, self.before, self.late = time.monotonic(), math.inf, False
         self.server = serve(self._talk, "127.0.0.1", 0, compression=None)
         self.address = f"ws://127.0.0.1:{self.server.socket.getsockname()[1]}"
@@ -45,10 +46,19 @@ class FakeService:
                 self.before = self.answered if self.jump != 0.0 else math.inf
                 self.body.place += self.jump
                 self.answered, self.jump = now, 0.0
-                if not self.silent:
-                    link.send("{" if self.garbled else json.dumps(self._state()))
+                answer = "{" if self.garbled else json.dumps(self._state())
+                if self.silent:
+                    self.unsaid.append((link, answer))
+                else:
+                    link.send(answer)
         except ConnectionClosed:
             pass
+
+    def repeat(self) -> None:
+        """What it kept to itself while it was silent."""
+        self.silent = False
+        for link, answer in self.unsaid:
+            link.send(answer)
 
     def _state(self) -> dict[str, Any]:
         if self.gone:

@@ -18,11 +18,14 @@ from detent.kernels.so3 import matrix_quaternion
 LOOK = 8  # readings between two looks at the device's status
 CONNECTED, RESET, FORCE = 1, 3, 5  # places of `dhdGetStatus`
 
+# Places of `Outside.handles`.
+DEVICE, WRIST, LOOKED, GRIPPER = range(4)
+
 # Places of `Outside.functions`.
-POSE, LINEAR, ANGULAR, PUSH, MASK, STATUS = range(6)
+POSE, LINEAR, ANGULAR, PUSH, MASK, STATUS, GAP = range(7)
 NAMES = (
     "dhdGetPositionAndOrientationFrame", "dhdGetLinearVelocity", "dhdGetAngularVelocityRad",
-    "dhdSetForceAndTorqueAndGripperForce", "dhdGetButtonMask", "dhdGetStatus",
+    "dhdSetForceAndTorqueAndGripperForce", "dhdGetButtonMask", "dhdGetStatus", "dhdGetGripperGap",
 )  # fmt: skip
 
 
@@ -40,10 +43,10 @@ def look_at_status(d: Outside, device: int) -> int:
 
 @kernel
 def read_drd(d: Outside) -> None:
-    """Stage: pose, twist and buttons. TimeGuard (+1) is no error: there is nothing new yet."""
+    """Stage: pose, twist, gripper, buttons. TimeGuard (+1) is no error: there is nothing new."""
     if not asked(d):
         return
-    r, f, device = d.reading, d.functions, d.handles[0]
+    r, f, device = d.reading, d.functions, d.handles[DEVICE]
     code = call_c(
         f[POSE],
         (r.ctypes.data, r[1:].ctypes.data, r[2:].ctypes.data, d.matrix.ctypes.data, device),
@@ -52,11 +55,13 @@ def read_drd(d: Outside) -> None:
         matrix_quaternion(d.matrix, r[3:7])
         stamp(d)
         call_c(f[LINEAR], (r[7:].ctypes.data, r[8:].ctypes.data, r[9:].ctypes.data, device))
-        if d.handles[1] != 0:  # it has a wrist
+        if d.handles[WRIST] != 0:
             call_c(f[ANGULAR], (r[10:].ctypes.data, r[11:].ctypes.data, r[12:].ctypes.data, device))
+        if d.handles[GRIPPER] != 0:
+            code = min(call_c(f[GAP], (r[13:].ctypes.data, device)), 0)
         d.counts[BUTTONS] = call_c(f[MASK], (device,))
-    d.handles[2] += 1
-    if d.handles[2] % LOOK == 1:
+    d.handles[LOOKED] += 1
+    if d.handles[LOOKED] % LOOK == 1:
         d.counts[FLAGS] = look_at_status(d, device)
     take_reading(d, min(code, d.status[WRITE_CODE], 0))
 
@@ -67,5 +72,5 @@ def write_drd(d: Outside) -> None:
     if not give_wrench(d):
         return
     w = d.wrench
-    code = call_c(d.functions[PUSH], (w[0], w[1], w[2], w[3], w[4], w[5], w[6], d.handles[0]))
+    code = call_c(d.functions[PUSH], (w[0], w[1], w[2], w[3], w[4], w[5], w[6], d.handles[DEVICE]))
     d.status[WRITE_CODE] = min(code, 0)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from detent.checks import not_negative
+from detent.checks import not_negative, one_of
 from detent.devices.adapters import Adapter, Placed, behind_port
 from detent.devices.drivers.outside import (
     ANCHORED,
@@ -55,6 +55,7 @@ class Driver:
     watchdog: ClassVar[str]  # who takes the force away when the servo is killed
     stages: ClassVar[tuple[Any, Any]]  # read, write
     offset: Sequence[float] = (0.0, 0.0, 0.0)
+    takes: ClassVar[Sequence[str] | None] = None  # names of its options; None: whoever serves knows
     takes_motion = False
 
     def __init__(
@@ -64,9 +65,16 @@ class Driver:
         silence: float = 0.0,
         **options: Any,
     ) -> None:
+        for option in options if self.takes is not None else ():
+            one_of(f"option of the driver {self.name}", option, self.takes or ("none",))
         self.preset, self.options = preset, options
         self.silence = not_negative("silence", silence)
         self.frame = np.eye(3) if frame is None else rotation(frame)
+
+    @classmethod
+    def here(cls) -> str:
+        """What of it is on this machine, without opening anything."""
+        raise NotImplementedError
 
     @property
     def subspace(self) -> str | None:

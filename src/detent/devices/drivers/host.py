@@ -23,6 +23,7 @@ from detent.devices.port import CALIBRATED, DEAD_MAN, FORCE_ON, VALID
 from detent.errors import DeviceMissingError, DeviceNotReadyError
 
 STALE = 0.01  # [s] after which a command counts no longer
+WAY = 1e-3  # [s] that a message may take to the device
 READY = VALID | CALIBRATED | FORCE_ON | DEAD_MAN
 _READING, _ORDER = struct.Struct("14d4q"), struct.Struct("7d2q")
 ZERO = (0.0,) * 7

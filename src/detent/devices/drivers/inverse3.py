@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import STALE, Reading
+from detent.devices.drivers.host import STALE, WAY, Reading
 from detent.devices.drivers.mailbox import Mailbox
 from detent.errors import DeviceMissingError, DeviceNotReadyError
 
@@ -49,40 +49,43 @@ class Served:
         self.address, self.serial, self.patience = address, serial, patience
 
     def open(self) -> None:
-        """Find the device in the first message, which lists all."""
+        """Connect, and find the device."""
+        names = self.names(max(PATIENCE, self.patience))
+        if not names or (self.serial is not None and self.serial not in names):
+            wanted = self.serial or "an Inverse3"
+            raise DeviceNotReadyError("inverse3", f"the service knows {names}, not {wanted}")
+        self.serial = self.serial or names[0]
+
+    def names(self, wait: float) -> list[str]:
+        """Connect; serial numbers of the devices that the service knows."""
         from websockets.exceptions import WebSocketException
         from websockets.sync.client import connect
 
-        wait = max(PATIENCE, self.patience)
         try:
             self.link = connect(
                 self.address, compression=None, ping_interval=None, open_timeout=wait
             )
             self.link.send("{}")  # the answer to the first message lists all
             found = json.loads(self.link.recv(wait)).get("inverse3", [])
-        except (OSError, WebSocketException) as error:
+        except (OSError, ValueError, WebSocketException) as error:
             remedy = (
                 f"nothing answers at {self.address} ({error}): install the inverse service from "
                 "haply.co, and start it: systemctl start haply-inverse-service"
             )
             raise DeviceMissingError("the service of the Inverse3", remedy) from error
-        names = [one["device_id"] for one in found]
-        if not names or (self.serial is not None and self.serial not in names):
-            wanted = self.serial or "an Inverse3"
-            raise DeviceNotReadyError("inverse3", f"the service knows {names}, not {wanted}")
-        self.serial = self.serial or names[0]
+        return [one["device_id"] for one in found]
 
     def exchange(self, wrench: Sequence[float], seconds: float = STALE) -> Reading | None:
         """A force, and the state that answers it."""
         from websockets.exceptions import WebSocketException
 
-        force = dict(zip("xyz", wrench[:3], strict=True))
-        told = {"device_id": self.serial, "commands": {"set_cursor_force": {"values": force}}}
         try:
-            self.link.send(json.dumps({"inverse3": [told]}))
-            answer = json.loads(self._newest())
-        except WebSocketException as error:
-            raise OSError(str(error)) from error
+            self._tell(wrench)
+            return self._read(json.loads(self._newest(seconds)))
+        except (WebSocketException, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise OSError(f"the service's answer is strange: {error!r}") from error
+
+    def _read(self, answer: dict[str, Any]) -> Reading:
         states = [d["state"] for d in answer.get("inverse3", []) if d["device_id"] == self.serial]
         if not states:
             raise OSError(f"the service has lost {self.serial}")
@@ -93,9 +96,18 @@ class Served:
             buttons=pressed(grips[0]["state"]) if grips else 0,
         )
 
-    def _newest(self) -> Any:
-        """The answer; if more wait, the last of them."""
-        message = self.link.recv(self.patience)
+    def _tell(self, wrench: Sequence[float]) -> None:
+        force = dict(zip("xyz", wrench[:3], strict=True))
+        told = {"device_id": self.serial, "commands": {"set_cursor_force": {"values": force}}}
+        self.link.send(json.dumps({"inverse3": [told]}))
+
+    def _newest(self, seconds: float) -> Any:
+        """The answer; if more wait, the last of them. Zero is told if none comes in time."""
+        try:
+            message = self.link.recv(max(seconds - WAY, 0.0))
+        except TimeoutError:
+            self._tell((0.0,) * 7)
+            message = self.link.recv(self.patience)
         with suppress(TimeoutError):
             while True:
                 message = self.link.recv(0)
@@ -104,7 +116,7 @@ class Served:
     def close(self) -> None:
         """Zero force, and closed."""
         if self.link is not None:
-            with suppress(OSError, ValueError, KeyError):  # gone: there is nobody to tell
+            with suppress(OSError):  # gone: there is nobody to tell
                 self.exchange((0.0,) * 7)
             self.link.close()
             self.link = None
@@ -117,3 +129,17 @@ class Inverse3(Mailbox):
     needs: ClassVar = "the inverse service of haply.co, running on this machine"
     watchdog: ClassVar = "none is documented; the process that talks to it sends zero"
     serves: ClassVar = "detent.devices.drivers.inverse3:Served"
+    takes: ClassVar = ("address", "serial", "patience")
+
+    @classmethod
+    def here(cls) -> str:
+        """What the service knows, if it runs."""
+        service = Served(ADDRESS)
+        try:
+            names = service.names(PATIENCE)
+        except DeviceMissingError:
+            return f"no service at {ADDRESS}"
+        finally:
+            if service.link is not None:
+                service.link.close()
+        return ", ".join(names) or "the service, and nothing plugged in"

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import READY, STALE, Reading
+from detent.devices.drivers.host import READY, STALE, WAY, Reading
 from detent.devices.drivers.mailbox import Mailbox
-from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line
+from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line, lines_here, said_of
 from detent.devices.port import DEAD_MAN
 from detent.errors import DeviceNotReadyError
 
 LINES = ("/dev/fdcanusb", "/dev/serial/by-id/*fdcanusb*", "/dev/ttyACM*")
-WAY = 1e-3  # [s] that a frame may take to the controller
 LEAST = 4e-3  # [s] a timeout that the next frame is sure to come before
 STOPPED, POSITION, TIMED_OUT = 0, 10, 11  # modes
 FAULT = 1
@@ -126,3 +125,9 @@ class Moteus(Mailbox):
     needs: ClassVar = "an fdcanusb, /dev/fdcanusb or /dev/ttyACM0, and to be in the group dialout"
     watchdog: ClassVar = "in the firmware: it lets go 10 ms after the servo's last command"
     serves: ClassVar = "detent.devices.drivers.moteus:Served"
+    takes: ClassVar = ("port", "number", "patience")
+
+    @classmethod
+    def here(cls) -> str:
+        """Lines that fit."""
+        return said_of(lines_here(LINES), "serial line")

@@ -28,6 +28,7 @@ class Native(Driver):
     needs: ClassVar = "two C functions of your own: docs/your-device.md"
     watchdog: ClassVar = "yours"
     stages: ClassVar = (read_native, write_native)
+    takes: ClassVar = ()
 
     def __init__(
         self,

@@ -44,10 +44,13 @@ class SerialLine:
         if os.write(self._file, data) != len(data):
             raise OSError(errno.EIO, "the serial line is full")
 
+    def waits(self, seconds: float) -> bool:
+        """Whether something to be read comes by then."""
+        return bool(select.select([self._file], [], [], max(0.0, seconds))[0])
+
     def read(self, most: int, until: float) -> bytes:
         """What is there, at least a byte; an OSError if there is none by then."""
-        ready, _, _ = select.select([self._file], [], [], max(0.0, until - time.monotonic()))
-        data = os.read(self._file, most) if ready else b""
+        data = os.read(self._file, most) if self.waits(until - time.monotonic()) else b""
         if not data:
             raise OSError(errno.EIO, "the serial line is silent")
         return data
@@ -73,10 +76,19 @@ class SerialLine:
             self._file = -1
 
 
+def lines_here(patterns: Sequence[str]) -> list[str]:
+    """Files that fit, each once."""
+    return sorted({os.path.realpath(path) for p in patterns for path in glob.glob(p)})
+
+
+def said_of(lines: Sequence[str], kind: str) -> str:
+    """What a list of devices says of them."""
+    return f"{', '.join(lines)} may be it" if lines else f"no {kind}"
+
+
 def find_line(name: str, patterns: Sequence[str], port: str | None) -> str:
     """The named port, or the only one that fits; refused otherwise."""
-    every = {path for p in patterns for path in glob.glob(p)}
-    found = [port] if port else sorted({os.path.realpath(path) for path in every})
+    found = [port] if port else lines_here(patterns)
     if len(found) == 1:
         return found[0]
     if not found:

@@ -25,7 +25,7 @@ from detent.errors import DeviceMissingError, DeviceNotReadyError
 
 FORCE_OUTPUT, MOST_FORCE = 0x4000, 0x2603
 INVALID, HIGHEST = 0xFFFFFFFF, 65535
-CALIBRATION_OK, NEEDS_UPDATE, AUTOMATIC = 0x5000, 0x5001, 2  # from memory, unchecked
+CALIBRATION_OK, NEEDS_UPDATE, AUTOMATIC = 0x5000, 0x5001, 2
 
 
 def load_library(library: str | None) -> Any:
@@ -52,7 +52,14 @@ class Touch(Driver):
     needs: ClassVar = "libHD.so of OpenHaptics and the device's driver, from 3dsystems.com"
     watchdog: ClassVar = "zero after 10 ms without a command; none is documented for a kill"
     stages: ClassVar = (read_mailbox, write_mailbox)
+    takes: ClassVar = ("library",)
     device = INVALID
+
+    @classmethod
+    def here(cls) -> str:
+        """Whether there is a library; what is plugged in it says to those who open it."""
+        found = ctypes.util.find_library("HD")
+        return f"{found}; what is plugged in is seen when it is opened" if found else "no libHD"
 
     def open(self, d: Any) -> None:
         """Open, check calibration and caps, start the scheduler."""
@@ -72,9 +79,9 @@ class Touch(Driver):
             d.cap[:3] = most[0]
         frame = self.frame_struct = make_frame()
         self.link, self.other = connect(d)
-        frame.functions[:6] = [address_of(getattr(lib, name)) for name in NAMES]
+        frame.functions[:7] = [address_of(getattr(lib, name)) for name in NAMES]
         libc = ctypes.CDLL(None)
-        frame.functions[6:] = [address_of(f) for f in (libc.recv, libc.send, libc.clock_gettime)]
+        frame.functions[7:] = [address_of(f) for f in (libc.recv, libc.send, libc.clock_gettime)]
         turns = bool(self.preset.sheet.actuated[3:].any())
         frame.words[:5] = self.device, self.other.fileno(), STALE + 1, 0, turns
         address, self.kept = callback_address(serve_frame, frame)

@@ -16,10 +16,12 @@ BUTTONS, TRANSFORM = 0x2000, 0x2052
 VELOCITY, ANGULAR_VELOCITY, FORCE, TORQUE = 0x2051, 0x2053, 0x2700, 0x2701
 CONTINUE = 1
 STALE = 10  # [ms], periods of its scheduler
+LOOK = 8  # periods between two looks at its calibration
+NEEDS_HAND = 0x5002  # HD_CALIBRATION_NEEDS_MANUAL_INPUT: nobody knows where it is
 READY = VALID | CALIBRATED | FORCE_ON | DEAD_MAN
 
 # Places of `Frame.functions`.
-BEGIN, END, GET, SET, INTEGERS, ERROR, RECV, SENDS, GETTIME = range(9)
+BEGIN, END, GET, SET, INTEGERS, ERROR, CALIBRATION, RECV, SENDS, GETTIME = range(10)
 NAMES = (
     "hdBeginFrame",
     "hdEndFrame",
@@ -27,16 +29,17 @@ NAMES = (
     "hdSetDoublev",
     "hdGetIntegerv",
     "hdGetError",
+    "hdCheckCalibration",
 )
 
 # Places of `Frame.words`.
-DEVICE, LINK, AGE, ENDING, TORQUES = range(5)  # AGE: periods since the last command
+DEVICE, LINK, AGE, ENDING, TORQUES, ASTRAY = range(6)  # AGE: periods since the last command
 
 
 class Frame(Struct):
     """What the scheduler's thread works on."""
 
-    functions: np.ndarray  # (9,) addresses
+    functions: np.ndarray  # (10,) addresses
     words: np.ndarray  # (8,) see above
     reading: np.ndarray  # (14,) as of `Outside`, with its counts behind it
     counts: np.ndarray  # (4,)
@@ -52,7 +55,7 @@ def make_frame() -> Frame:
     a, whole = np.zeros, np.int64
     told = a(READING)
     return Frame(
-        functions=a(9, whole), words=a(8, whole), reading=told[:14], counts=told[14:].view(whole),
+        functions=a(10, whole), words=a(8, whole), reading=told[:14], counts=told[14:].view(whole),
         wrench=a(ORDER), pushed=a(6), transform=a((4, 4)), matrix=a((3, 3)), time=a(2, whole),
     )  # fmt: skip
 
@@ -97,11 +100,15 @@ def serve_frame(fr: Frame) -> int:
     call_c(f[BEGIN], (words[DEVICE],))
     read_frame(fr)
     push_frame(fr)
+    if fr.counts[SEQUENCE] % LOOK == 0:
+        words[ASTRAY] = int(call_c(f[CALIBRATION], (0,)) == NEEDS_HAND)
     call_c(f[END], (words[DEVICE],))
     fault = call_c(f[ERROR], (0,)) != 0  # a struct by value: its first word is the code
     call_c(f[GETTIME], (1, fr.time.ctypes.data))
     fr.counts[SEQUENCE] += 1
     fr.counts[STAMP] = fr.time[0] * 1_000_000_000 + fr.time[1]
     fr.counts[FLAGS] = DEAD_MAN if fault else READY
+    if words[ASTRAY] != 0:
+        fr.counts[FLAGS] &= ~CALIBRATED
     call_c(f[SENDS], (words[LINK], fr.reading.ctypes.data, 8 * READING, NO_WAIT | QUIET))
     return CONTINUE

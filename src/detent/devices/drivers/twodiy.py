@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from detent.devices.drivers.host import STALE, Reading
+from detent.devices.drivers.host import STALE, WAY, Reading
 from detent.devices.drivers.mailbox import Mailbox
-from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line
+from detent.devices.drivers.serial import PATIENCE, SerialLine, find_line, lines_here, said_of
 from detent.devices.policy import VELOCITY_HZ
 
 DEVICE, PARAMETERS, TORQUES = 5, 1, 2  # number of the device; kinds of message
+ANSWER = 9  # bytes of an answer
 NEAR, FAR, BASE = 0.07, 0.09, 0.038  # [m] arms, and between the motors (the plastic version 3)
 OFFSETS, COUNTS = (12.0, 168.0), 4880.0  # [degrees] of the encoders on ports 1 and 2; per turn
 MOST_TORQUE = 0.25  # [N·m] that a motor is told, at most: about 5 N at the centre
@@ -75,17 +76,25 @@ class Served:
         self.exchange((0.0,) * 7)
 
     def exchange(self, wrench: Sequence[float], seconds: float = STALE) -> Reading:
-        """Torques, and the angles that answer them."""
+        """Torques, and the angles that answer them; zero is told if none come in time."""
         assert self.line is not None
         J = jacobian(*self.angles)
         torque = [J[0][k] * wrench[0] + J[1][k] * wrench[1] for k in range(2)]
         scale = min(1.0, MOST_TORQUE / max(map(abs, torque), default=1.0)) if any(torque) else 1.0
         ordered = (scale * torque[1], scale * torque[0])  # port 1 has the second motor
-        self.line.write(bytes([TORQUES, DEVICE]) + struct.pack("<2f", *ordered))
-        answer = self.line.read_exactly(9)
+        self._tell(*ordered)
+        late = not self.line.waits(seconds - WAY)
+        if late:  # it answers twice then, or not at all
+            self._tell(0.0, 0.0)
+        answer = self.line.read_exactly(ANSWER * (1 + late))[-ANSWER:]
         second, first = (math.radians(angle) for angle in struct.unpack("<2f", answer[1:]))
         self.angles = first, second
         return self._reading(forward(first, second))
+
+    def _tell(self, second: float, first: float) -> None:
+        """Torques [N·m] of the two motors: those of ports 1 and 2."""
+        assert self.line is not None
+        self.line.write(bytes([TORQUES, DEVICE]) + struct.pack("<2f", second, first))
 
     def _reading(self, place: tuple[float, float]) -> Reading:
         """With a velocity by differences, smoothed as every driver does that has none."""
@@ -102,7 +111,7 @@ class Served:
         """Zero torque, and closed."""
         if self.line is not None:
             with suppress(OSError):  # unplugged: there is nobody to tell
-                self.line.write(bytes([TORQUES, DEVICE]) + struct.pack("<2f", 0.0, 0.0))
+                self._tell(0.0, 0.0)
             self.line.close()
             self.line = None
 
@@ -114,3 +123,9 @@ class TwoDiy(Mailbox):
     needs: ClassVar = "its serial line, /dev/ttyACM0, and to be in the group dialout"
     watchdog: ClassVar = "none is documented; the process that serves it sends zero within 10 ms"
     serves: ClassVar = "detent.devices.drivers.twodiy:Served"
+    takes: ClassVar = ("port", "patience")
+
+    @classmethod
+    def here(cls) -> str:
+        """Lines that fit."""
+        return said_of(lines_here(LINES), "serial line")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import glob
 import math
 import os
 import select
@@ -20,6 +19,7 @@ from typing import Any, ClassVar
 
 from detent.devices.drivers.host import STALE, Reading
 from detent.devices.drivers.mailbox import Mailbox
+from detent.devices.drivers.serial import lines_here, said_of
 from detent.errors import DeviceMissingError, DeviceNotReadyError
 
 EVENT = struct.Struct("llHHi")  # input_event of 64 bits
@@ -55,7 +55,7 @@ class Served:
 
     def open(self) -> None:
         """Open it, with the springs of its own off."""
-        found = [self.port] if self.port else sorted(p for q in LINES for p in glob.glob(q))
+        found = [self.port] if self.port else lines_here(LINES)
         if not found:
             raise DeviceMissingError("wheel", f"no {LINES[0]}: plug one in")
         try:
@@ -144,3 +144,9 @@ class Wheel(Mailbox):
     needs: ClassVar = "a force-feedback wheel at /dev/input/by-id/*-event-joystick, and its torque"
     watchdog: ClassVar = "none is documented; Linux erases the effects of a process that ended"
     serves: ClassVar = "detent.devices.drivers.wheel:Served"
+    takes: ClassVar = ("port", "turn")
+
+    @classmethod
+    def here(cls) -> str:
+        """Event files of joysticks; whether one has force is asked when it is opened."""
+        return said_of(lines_here(LINES), "wheel or joystick")
