@@ -33,7 +33,7 @@ def photograph(world: detent.World, path: Path) -> None:
     session = Session(world, contact)
     with (
         serve_page(session) as served,
-        served.playing(RATE, False) as live,
+        served.playing(RATE, realtime=True) as live,
         open_browser(flags) as browser,
     ):
         browser.get(served.url)

@@ -55,8 +55,8 @@ def stick_slip() -> list[Run]:
     """A peg in a hole that it barely fits, with friction."""
     world = detent.World.builtin("long-hole")
     rub = detent.Contact(4_000, 30, friction=detent.Friction(static=0.5, kinetic=0.4))
-    hand = Sinusoid(force=(0.0, 0.25), bias_force=(1.0, 0.33), frequency=0.6)
-    return [seen("stick and slip", detent.Session(world, rub), hand, 4.0)]
+    hand = Sinusoid(force=(0.0, 0.58), bias_force=(1.0, 0.0), frequency=0.4)  # up, and back
+    return [seen("stick and slip", detent.Session(world, rub), hand, 5.0)]
 
 
 def arm() -> list[Run]:

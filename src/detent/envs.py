@@ -93,7 +93,7 @@ class HapticEnv(gymnasium.Env[Observation, np.ndarray]):
         check_simulated(self._session.device, self._ready.adapter)
         self._began = self._ready.servo.target[:3].copy()
         row, self._gone = self._advance(1), 1
-        return observed(row), {"row": row}
+        return observed(row, self._session.device.takes_motion), {"row": row}
 
     def step(self, action: np.ndarray) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Push for some ticks; ``info["row"]`` is the last row of the trace."""
@@ -105,7 +105,7 @@ class HapticEnv(gymnasium.Env[Observation, np.ndarray]):
             ready.servo.target[:3] = self._began + self._reach * parts
         row = self._advance(self._ticks)
         self._gone += self._ticks
-        seen = observed(row)
+        seen = observed(row, self._session.device.takes_motion)
         ended = bool(self._done(seen)) if self._done is not None else False
         reward = float(self._reward(seen)) if self._reward is not None else 0.0
         return seen, reward, ended, self._gone >= self._most_ticks, {"row": row}
@@ -125,11 +125,11 @@ class HapticEnv(gymnasium.Env[Observation, np.ndarray]):
         return last
 
 
-def observed(row: np.void) -> Observation:
-    """What the hand knows of a row."""
+def observed(row: np.void, display: bool = False) -> Observation:
+    """What the hand knows of a row; on a *display* it feels what it presses against."""
     return {
         "pose": np.concatenate([row["device_position"], row["device_quaternion"]]),
         "twist": np.array(row["device_twist"]),
-        "wrench": np.array(row["device_wrench"]),
+        "wrench": np.array(-row["hand_wrench"] if display else row["device_wrench"]),
         "tool": np.concatenate([row["tool_position"], row["tool_quaternion"]]),
     }

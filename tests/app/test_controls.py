@@ -68,6 +68,21 @@ def test_what_is_not_wanted_otherwise_stays() -> None:
 
 
 @pytest.mark.live
+def test_a_mechanism_can_follow_a_world_and_a_world_a_mechanism() -> None:
+    session, live = moved()
+    wheel = renewed(session, live, Wanted(world="two-link-circle"), session.world.qpos)
+    assert wheel.subject.mechanism is not None and wheel.device.takes_motion
+    with wheel.live(500, Impedance(), realtime=False) as turning:
+        assert waited(lambda: turning.status().ticks > 5)
+    over = renewed(wheel, turning, Wanted(reset=True), wheel.world.qpos)
+    assert over is wheel
+    back = renewed(wheel, turning, Wanted(world="corner"), wheel.world.qpos)
+    assert (back.world.name, name_of(back.device), back.contact.mode) == (
+        "corner", "desktop", "impulse",
+    )  # fmt: skip
+
+
+@pytest.mark.live
 def test_what_does_not_fit_is_refused() -> None:
     session, live = moved()
     rigid = renewed(session, live, Wanted(contact={"mode": "rigid"}), session.world.qpos)
@@ -135,7 +150,7 @@ def renew(page: Page, ask: Callable[[], None]) -> None:
 
     ask()
     wait_for("another page", gone)
-    wait_for("its numbers", lambda: page.text("state"))
+    wait_for("its numbers", lambda: page.text("state"), 180.0)  # what is new is compiled first
 
 
 @pytest.mark.browser
@@ -167,3 +182,60 @@ def test_a_person_pauses_and_steps(played: tuple[Playing, Page, Path]) -> None:
     page.browser.execute_script("arguments[0].click()", step)
     page.tick("Pause")
     wait_for("going on", lambda: "Hz" in page.text("rate"))
+
+
+@pytest.mark.browser
+def test_starting_over_replays_the_script(played: tuple[Playing, Page, Path]) -> None:
+    playing, page, _ = played
+    page.toggle_script()
+    wait_for("nobody to lead", lambda: not page.scripted)
+    renew(page, lambda: page.choose("Coupling", "virtual"))
+    assert not page.scripted  # a new start goes on as it was
+    over = "//button[.='Start over']"
+    button = page.browser.find_element(By.XPATH, over)
+    renew(page, lambda: page.browser.execute_script("arguments[0].click()", button))
+    assert "it starts over" in playing.output
+    wait_for("the script", lambda: page.scripted)
+
+
+@pytest.mark.browser
+def test_another_link_is_held_by_name(played: tuple[Playing, Page, Path]) -> None:
+    playing, page, _ = played
+    renew(page, lambda: page.choose("World", "three-link"))
+    page.choose("Held link", "link1")
+    wait_for("the other link", lambda: "the hand now holds 'link1'" in playing.output)
+    wait_for("two constraints", lambda: page.text("constraints") == "2")  # a crank in the plane
+    page.choose("Held link", "link2")
+    wait_for("one constraint", lambda: page.text("constraints") == "1")
+
+
+@pytest.mark.browser
+def test_what_was_changed_stays_when_another_link_is_held(
+    played: tuple[Playing, Page, Path],
+) -> None:
+    playing, page, _ = played
+    grip = round(0.5 * page.typed("Grip [N/m]"))
+    page.type_number("Stiffness [N/m]", 9000)
+    page.type_number("Grip [N/m]", grip)
+    before = playing.output.count("the hand now holds")
+    page.choose("Held link", "link3")
+    wait_for("the other link", lambda: playing.output.count("the hand now holds") > before)
+    wait_for("the stiffness", lambda: page.typed("Stiffness [N/m]") == 9000)
+    wait_for("the grip", lambda: page.typed("Grip [N/m]") > 0)
+
+
+@pytest.mark.browser
+def test_a_mechanism_has_a_track_and_constraints_and_what_it_is_held_by_is_felt(
+    played: tuple[Playing, Page, Path],
+) -> None:
+    _, page, _ = played
+    renew(page, lambda: page.choose("World", "rolling-disk"))
+    wait_for("a track", lambda: page.node("/track/0") is not None)
+    wait_for("its constraints", lambda: page.text("constraints") == "4")
+    assert page.text("lag").endswith("µm") and not page.text("depth")
+    assert not page.browser.find_elements("xpath", "//*[text()='Contact']")
+    before = page.node("/world/1")
+    wait_for("the disk to roll", lambda: np.linalg.norm(page.node("/world/1") - before) > 0.05)
+    wait_for("what presses to be felt", lambda: page.number("felt") == page.number("hand") > 0.0)
+    renew(page, lambda: page.choose("World", "corner"))
+    wait_for("a world again", lambda: page.text("depth"))

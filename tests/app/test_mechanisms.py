@@ -1,14 +1,11 @@
-"""Mechanisms in the workbench: led along their constraints, with a track, by the pointer too."""
+"""Mechanisms in the workbench: led along their constraints; their page is in test_controls."""
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import open_page, wait_for
-from test_workbench import Playing
 
 from detent import Session, Trace, World
 from detent.app.grip import grip
@@ -21,12 +18,6 @@ from detent.devices import AdmittanceDisplay, Inertial
 from detent.errors import UnknownNameError
 from detent.mechanism.library import CIRCLE, MECHANISMS, SPHERE, WHEEL, builtin
 from sweeps import sweep
-
-CODE = """
-from detent.app.workbench import play
-from detent.cli.play import mechanism_session
-play(mechanism_session({name!r}, None), rate=1000.0, port=0)
-"""
 
 
 @pytest.mark.slow
@@ -74,18 +65,3 @@ def test_the_grip_is_that_of_the_virtual_inertia_not_of_the_display() -> None:
     session = mechanism_session("disk-on-sphere", None)
     hand = grip(session, set_stage(session), 1000.0)
     assert 50.0 < hand.stiffness < 300.0  # 100 1/s² times some 1.25 kg, not 11
-
-
-@pytest.mark.browser
-def test_the_page_shows_the_track_and_the_constraints() -> None:
-    running = Playing(CODE.format(name="rolling-disk"))
-    with open_page(running.url, set_stage(mechanism_session("rolling-disk", None))) as page:
-        wait_for("the numbers", lambda: page.text("state"))
-        wait_for("a track", lambda: page.node("/track/0") is not None)
-        assert page.text("constraints") == "4"
-        assert page.text("lag").endswith("µm")
-        assert not page.browser.find_elements("xpath", "//*[text()='Contact']")
-        before = page.node("/world/1")
-        wait_for("the disk to roll", lambda: np.linalg.norm(page.node("/world/1") - before) > 0.05)
-    assert running.stop(signal.SIGINT) == 0, running.output
-    assert "Traceback" not in running.output

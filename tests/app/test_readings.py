@@ -85,7 +85,26 @@ def test_what_the_hand_gives_and_gets_back_are_two_lines() -> None:
     given.rows["hand_wrench"][:, 0] = 2.0
     given.rows["device_twist"][:4000, 0], given.rows["device_twist"][4000:, 0] = 0.5, -0.25
     readings = play_back(given)
-    assert signal(readings, "given").max() == 1.0 and signal(readings, "returned").max() == 0.5
+    seen = readings.history()[0]
+    gave, back = signal(readings, "given"), signal(readings, "returned")
+    np.testing.assert_allclose(gave, np.clip(seen, 0.0, 1.0), atol=2 * BIN)  # 1 W for 1 s
+    np.testing.assert_allclose(back, 0.5 * np.maximum(seen - 1.0, 0.0), atol=2 * BIN)
+    given.rows["device_twist"], given.now = 0.0, len(given.rows)  # long after
+    given.rows["time"] += SPAN + 1.0
+    readings.refresh(2.0)
+    assert not signal(readings, "given").any()  # what was before the chart is not in it
+
+
+def test_a_hand_feels_what_it_presses_against_on_a_display() -> None:
+    given = tape(1.0)
+    given.rows["hand_wrench"][:, 0] = 3.0  # held by a constraint: the drive has nothing to do
+    given.rows["environment_wrench"][:, 0] = -2.5
+    readings = Readings(cast(Live, given), display=True)
+    readings.refresh(1.0)
+    np.testing.assert_allclose(readings.moment.felt, [-3.0, 0.0, 0.0])
+    np.testing.assert_allclose(readings.moment.parts[3], [-0.5, 0.0, 0.0])  # its inertia
+    np.testing.assert_allclose(readings.arrows[0], [-3.0, 0.0, 0.0])
+    assert signal(readings, "felt").max() == 3.0
 
 
 def test_numbers_of_the_moment() -> None:

@@ -76,6 +76,13 @@ def test_the_numbers_of_a_moment_are_those_of_its_row(file: Path) -> None:
     shown = moment([run], 0.5)
     size = np.linalg.norm(trace["device_wrench"][run.tick_at(0.5), :3])
     assert "data-name='felt' style='text-align:right;" in shown and f">{size:.2f} N<" in shown
+    blow = int(np.flatnonzero(trace["collisions"])[0])
+    size = np.linalg.norm(trace["device_wrench"][blow, :3])
+    assert size > 10.0  # what an impulse would be as a force of one tick
+    shown = moment([run], float(trace["time"][blow]))
+    assert (
+        f">{1e3 * size / trace.meta['rate']:.1f} mN·s<" in shown and f">{size:.2f} N<" not in shown
+    )
     assert "&lt;push&gt;" in shown and "<push>" not in measured([run, run])
     left, right = side_by_side([run, run])
     gap = left.to_page(left.centre) - left.to_page(right.centre)

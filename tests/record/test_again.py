@@ -11,8 +11,9 @@ import detent
 from detent import Contact, DetentError, Friction, Session, Trace, World, devices
 from detent.app.rehearsal import first_difference, rehearse
 from detent.errors import ParameterError, TraceError, UnknownNameError
-from detent.hands import Impedance, Playback, Sinusoid
+from detent.hands import Constant, Impedance, Playback, Sinusoid
 from detent.mechanism.library import builtin
+from detent.record.plots import plot_comparison
 from detent.record.summary import measures
 from waiting import wait_for
 
@@ -87,6 +88,29 @@ def test_the_same_hand_with_other_settings_meets_another_world() -> None:
         {m.name: m.value for m in measures(one)}["depth, largest"] for one in (trace, run.trace)
     ]
     assert deep[1] > 2.0 * deep[0]
+
+
+def test_a_blow_is_an_impulse_and_not_the_largest_force() -> None:
+    trace = corner().run(0.5, HAND)
+    hits = trace["collisions"] > 0
+    felt = np.linalg.norm(trace["device_wrench"][:, :3], axis=1)
+    found = {m.name: m.value for m in measures(trace)}
+    assert felt[hits].max() > 10.0 > found["force on the hand, largest"] == felt[~hits].max()
+    drawn = plot_comparison(["a", "b"], [trace, trace], None).axes
+    assert max(np.nanmax(line.get_ydata()) for line in drawn[1].lines) == felt[~hits].max()
+    letters = [text.get_text() for ax in drawn for text in ax.texts if text.get_gid() == "letter"]
+    assert sorted(letters) == ["a", "b", "c", "d"] and len(drawn) == 5  # one for impulses
+
+
+def test_on_a_display_the_hand_feels_what_it_presses_against() -> None:
+    sideways = Constant(force=(0.0, 3.0, 0.0))  # where a wheel does not roll
+    trace = Session(builtin("rolling-disk")).run(0.3, sideways)
+    np.testing.assert_array_equal(trace.felt, -trace["hand_wrench"])
+    assert np.linalg.norm(trace["device_wrench"][-1, :3]) < 0.5  # the drive has little to do
+    found = {m.name: m.value for m in measures(trace)}
+    assert found["force on the hand, largest"] == 3.0
+    pushed = corner().run(0.05, HAND)
+    np.testing.assert_array_equal(pushed.felt, pushed["device_wrench"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Live charts: force, impulses, depth, power, energy, with units and axes that stand still."""
+"""Live charts: force, impulses, depth, energy, with units and axes that stand still."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ Folder = viser.GuiFolderHandle
 HEIGHT = 112  # [px]
 PALE, DARK_GRID = "#E8E8E8", "#4a4a4a"
 #: title, lines with their colours, factor to the unit, the least that the axis shows
+FORCE = ("Force on the hand [N]", {"felt": BLACK, "world": RED, "joints": BLUE}, 1.0, 1.0)
+ENERGY = ("Energy of the hand [mJ]", {"given": BLUE, "returned": ORANGE}, 1e3, 1.0)
+#: of what touches something, and of a mechanism, which touches nothing
 CHARTS = (
-    ("Force on the hand [N]", {"felt": BLACK, "world": RED, "joints": BLUE}, 1.0, 1.0),
+    FORCE,
     ("Impulses of collisions [mN·s]", {"impulse": RED}, 1e3, 1.0),
     ("Depth [mm]", {"depth": ORANGE}, 1e3, 0.1),
-    ("Power of the hand [mW]", {"given": BLUE, "returned": ORANGE}, 1e3, 1.0),
+    ENERGY,
 )
+CHARTS_OF_MECHANISM = (FORCE, ("Display off [µm]", {"off": ORANGE}, 1e6, 1.0), ENERGY)
 #: where somebody watches over passivity
 LEDGER = (
     "Energy at the hand port [mJ]", {"left": BLUE, "came out": ORANGE, "owed": RED}, 1e3, 1.0
@@ -30,10 +34,16 @@ class Charts:
     """The last seconds: what is felt, collisions, depth, and energy that comes and goes."""
 
     def __init__(
-        self, server: viser.ViserServer, readings: Readings, folder: Folder, watched: bool
+        self,
+        server: viser.ViserServer,
+        readings: Readings,
+        folder: Folder,
+        touchable: bool,
+        watched: bool,
     ) -> None:
         self._gui, self._readings, self._folder = server.gui, readings, folder
-        self._kinds = (*CHARTS, LEDGER) if watched else CHARTS
+        kinds = CHARTS if touchable else CHARTS_OF_MECHANISM
+        self._kinds = (*kinds, LEDGER) if watched else kinds
         self._heads: list[viser.GuiHtmlHandle] = []
         self._charts: list[viser.GuiUplotHandle] = []
         self.draw(False)

@@ -12,6 +12,7 @@ import viser
 
 from detent.app.wanted import Wanted, coupling_name, device_names, name_of
 from detent.coupling import IMPEDANCE
+from detent.mechanism.library import MECHANISMS
 from detent.servo.loop.live import Live
 from detent.servo.watching import LAWS as KEPT
 from detent.session import Session
@@ -56,9 +57,11 @@ class Controls:
         self.wanted: Wanted | None = None
         with gui.add_folder("Time", order=TIME):
             self._add_time(gui, session, recording)
-        if session.subject.touchable:
-            with gui.add_folder("Session", order=SESSION):
+        with gui.add_folder("Session", order=SESSION):
+            if session.subject.touchable:
                 self._add_session(gui, session)
+            else:
+                self._add_worlds(gui, session)
 
     @property
     def _contact(self) -> Contact:
@@ -117,10 +120,7 @@ class Controls:
         contact = self._contact
         self._list(gui, "Feel the difference", [CHOOSE, *PRESETS], CHOOSE, self._preset,
                    "How bodies meet, in one go.")  # fmt: skip
-        name = session.world.name
-        worlds = World.library() if name in World.library() else [name, *World.library()]
-        self._list(gui, "World", worlds, name, lambda one: self._ask(world=one),
-                   "Another built-in world; mode and wall stay.")  # fmt: skip
+        self._add_worlds(gui, session)
         self._list(gui, "Mode", MODES, contact.mode, lambda one: self._ask(contact={"mode": one}),
                    "How contact is rendered: impulses, penalty alone, or rigid.")  # fmt: skip
         self._list(gui, "Friction", LAWS, contact.rubbing.law, self._friction,
@@ -147,6 +147,12 @@ class Controls:
 
         if session.world.model.opt.gravity.any():
             self._add_weight(gui, session.world)
+
+    def _add_worlds(self, gui: viser.GuiApi, session: Session) -> None:
+        name, known = session.world.name, (*World.library(), *MECHANISMS)
+        self._list(gui, "World", known if name in known else (name, *known), name,
+                   lambda one: self._ask(world=one),
+                   "A built-in world, with mode and wall as they are, or a mechanism.")  # fmt: skip
 
     def _add_weight(self, gui: viser.GuiApi, world: World) -> None:
         mass = float(world.model.body_mass[world.tool_bodies].sum())

@@ -109,12 +109,12 @@ class Film:
 
     @staticmethod
     def _strength(run: Run) -> float:
-        force = np.linalg.norm(run.trace["device_wrench"][:, :3], axis=1)
+        force = np.linalg.norm(run.trace.felt[:, :3], axis=1)
         return float(np.percentile(force, 99.0))
 
     def _add_chart(self, ax: Any) -> Any:
         for run, colour in zip(self._runs, (BLUE, ORANGE), strict=False):
-            force = np.linalg.norm(run.trace["device_wrench"][:, :3], axis=1)
+            force = np.linalg.norm(run.trace.felt[:, :3], axis=1)
             calm = np.where(run.trace["collisions"] > 0, np.nan, force)
             ax.plot(run.trace["time"], calm, color=colour, lw=1.2, label=run.label)
             hits = run.trace["collisions"] > 0

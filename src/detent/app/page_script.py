@@ -57,13 +57,13 @@ _HINT_STYLE = (
     "border:1px solid rgba(0,114,178,0.45);background:rgba(0,114,178,0.08);"
     "font-size:0.82em;line-height:1.45"
 )
-_HINT = (
+HINT = (
     "<b>Drag the tool</b> into a wall: the thick arrow is what your hand would feel.",
     "Choose under <b>Feel the difference</b>: penalty sinks in, impulses do not.",
     "<b>Space</b> pauses, <b>R</b> starts over, <b>V</b> looks straight on; more under Help.",
 )
 
-_HINT_OF_MECHANISM = (
+HINT_OF_MECHANISM = (
     "<b>Drag the tool</b>: it moves as its mechanism allows, and nowhere else.",
     "The thick arrow is what your hand would feel; the line is where a point of it has been.",
     "<b>R</b> starts over, <b>V</b> looks straight on; more under Help.",
@@ -75,15 +75,17 @@ def run_once(code: str) -> str:
     return f"<img src='data:,' onerror=\"{code}\" hidden>"
 
 
-def page_script(planar: bool, touchable: bool = True) -> str:
+def page_script(planar: bool, hint: tuple[str, ...] = HINT) -> str:
     """HTML with what each page does by itself, and the hint of the first visit.
 
     Args:
         planar: the camera looks straight on, always.
-        touchable: there is something to touch; a mechanism has nothing.
+        hint: its lines; none is no hint.
     """
     code = _SCRIPT.replace("PLANAR", json.dumps(planar)).replace("SEEN", SEEN)
     code = code.replace("HOLD", HOLD_KEY).replace("GO_ON", GO_ON_KEY)
+    if not hint:
+        return run_once(code)
     close = (
         f"localStorage.setItem('{SEEN}','1');"
         "document.querySelector('[data-name=hint]').style.display='none'"
@@ -92,9 +94,8 @@ def page_script(planar: bool, touchable: bool = True) -> str:
         f"<button data-name='hint-close' onclick=\"{close}\" style='float:right;border:0;"
         "background:none;color:inherit;cursor:pointer' title='Do not show again'>✕</button>"
     )
-    lines = "<br>".join(_HINT if touchable else _HINT_OF_MECHANISM)
-    hint = f"<div data-name='hint' style='{_HINT_STYLE}'>{button}{lines}</div>"
-    return hint + run_once(code)
+    lines = f"<div data-name='hint' style='{_HINT_STYLE}'>{button}{'<br>'.join(hint)}</div>"
+    return lines + run_once(code)
 
 
 def sound(on: bool) -> str:

@@ -74,7 +74,9 @@ class Panel:
             self._table = gui.add_html("")
             self._notes = gui.add_html("")
         watched = live.settings.passivity.law != "off"
-        self._charts = Charts(server, readings, gui.add_folder("Plots", order=PLOTS), watched)
+        folder = gui.add_folder("Plots", order=PLOTS)
+        touchable = live.settings.contact is not None
+        self._charts = Charts(server, readings, folder, touchable, watched)
 
     @property
     def _contact(self) -> Contact:
@@ -213,13 +215,13 @@ def firmer(grip: Impedance, firmness: float) -> Impedance:
 def table(status: Status, readings: Readings, engine: EngineStatus | None = None) -> str:
     """The numbers of the servo as an HTML table; ``data-name`` names each for programs."""
     now = readings.moment
-    world, weight, joints, tie = (float(np.linalg.norm(part)) for part in now.parts)
+    world, weight, joints, rest = (float(np.linalg.norm(part)) for part in now.parts)
     cells = {
         "felt": ("<b>Felt</b>", f"{np.linalg.norm(now.felt):.2f} N"),
         "force": ("– world", f"{world:.2f} N"),
         "weight": ("– weight", f"{weight:.2f} N"),
         "joints": ("– joints", f"{joints:.2f} N"),
-        "tie": ("– coupling", f"{tie:.2f} N"),
+        "rest": ("– inertia" if readings.display else "– coupling", f"{rest:.2f} N"),
         "hand": ("Hand", f"{np.linalg.norm(now.hand):.2f} N"),
         "impulse": ("Impulse", f"{1e3 * now.impulse:.1f} mN·s"),
         "state": ("State", now.state),
@@ -234,8 +236,9 @@ def table(status: Status, readings: Readings, engine: EngineStatus | None = None
         "compute": ("Tick, p99", late_text(status.compute_p99)),
         "skips": ("Skipped", f"{status.skips}"),
     }
-    if now.lag is not None:  # a mechanism has no depth
-        del cells["depth"]
+    if now.lag is not None:  # a mechanism touches nothing
+        for name in ("weight", "impulse", "contacts", "depth"):
+            del cells[name]
         cells["lag"] = ("Display off", f"{1e6 * now.lag:.0f} µm")
     if engine is not None:
         cells["engine"] = ("Engine", f"{engine.rate:.0f} Hz")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import viser
 
 from detent.app.arrows import ForceArrows
 from detent.app.contacts import Contacts
+from detent.app.page_script import page_script
 from detent.app.picture import Picture
-from detent.app.readings import state_of
+from detent.app.readings import drawn, impulses, state_of
 from detent.app.rehearsal import Run
 from detent.app.server import PageServer
 from detent.app.stage import Stage, set_stage
@@ -22,12 +23,14 @@ from detent.app.stopper import Stopper
 from detent.app.timeline import Timeline
 from detent.app.workbench import dress
 from detent.record.summary import measures
+from detent.record.trace import felt_in
 
 FRAME = 1.0 / 60.0  # [s]
 PANEL_EVERY = 0.1  # [s]
 SPEEDS = {"slow, 1/10": 0.1, "slow, 1/4": 0.25, "as it was": 1.0, "4 times": 4.0}
 APART = 1.15  # between the middles of two worlds side by side, in sizes of one
 FARTHER = 1.55  # the camera, so that two worlds are in the picture
+BROAD = 1.4  # width by height of a picture of two
 LABEL = 0.58  # sizes of a world above its middle
 SMOOTH = 0.03  # [s] over which arrows are averaged
 _SMALL = "font-size:0.82em;line-height:1.35"
@@ -65,18 +68,25 @@ class ReplayPage:
                 above = set_stage(run.session).centre + LABEL * stage.size * stage.up
                 middle = stage.lifted(stage.to_page(above))
                 self._server.scene.add_label(f"{under}/label", run.label, position=middle)
+        first = set_stage(self._runs[0].session)
         if several:
             camera = self._server.initial_camera
             camera.position = FARTHER * np.asarray(camera.position)
+            self._server.framing.show(first, FARTHER, BROAD)
+        else:
+            self._server.framing.show(first)
         return actors
 
     def _add_panel(self, notes: list[str]) -> None:
         gui = self._server.gui
+        planar = all(set_stage(run.session).planar for run in self._runs)
+        gui.add_html(page_script(planar, hint=()))
+        gui.add_command("Play, or stop", hotkey="space").on_trigger(self._toggled)
         with gui.add_folder("Replay"):
             for note in notes:
                 style = f"margin:0 0.75em 0.4em;{_SMALL}"
                 gui.add_html(f"<p data-name='note' style='{style}'>{escape(note)}</p>")
-            self._play = gui.add_checkbox("Play", True, hint="Or drag the time.")
+            self._play = gui.add_checkbox("Play", True, hint="Space; or drag the time.")
             self._slider = gui.add_slider(
                 "Time [s]", 0.0, max(self.end, 0.01), 0.001, 0.0, hint="Drag to scrub."
             )
@@ -95,10 +105,16 @@ class ReplayPage:
             self._speed = SPEEDS[event.target.value]
 
     async def _played(self, event: viser.GuiEvent[viser.GuiCheckboxHandle]) -> None:
-        if event.client is None:  # set here, not by a person
-            return
-        self.playing = bool(event.target.value)
-        if self.playing and self.now >= self.end:
+        if event.client is not None:  # else it was set here, not by a person
+            self._go_on(bool(event.target.value))
+
+    async def _toggled(self, _: Any) -> None:
+        self._go_on(not self.playing)
+        self._refresh()
+
+    def _go_on(self, playing: bool) -> None:
+        self.playing = playing
+        if playing and self.now >= self.end:
             self.now = 0.0
 
     async def _scrubbed(self, event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
@@ -110,6 +126,7 @@ class ReplayPage:
         if self.playing:
             self.now = min(self.now + self._speed * step, self.end)
             self.playing = self.now < self.end
+        self._server.framing.update()
         if self.now == self._shown or not self._server.get_clients():
             return
         self._shown = self.now
@@ -117,7 +134,7 @@ class ReplayPage:
             for run, picture, arrows, contacts in self._actors:
                 row, frame = run.trace.rows[run.tick_at(self.now)], run.frame_at(self.now)
                 picture.update(run.poses[frame], row)
-                arrows.update(row["tool_position"], smoothed(run, self.now))
+                arrows.update(row["tool_position"], smoothed(run, self.now, blows=False))
                 still = not self.playing
                 contacts.update(row["tool_position"], run.shown[frame], still=still)
         if now >= self._due or not self.playing:
@@ -145,13 +162,19 @@ def side_by_side(runs: list[Run]) -> list[Stage]:
     return [replace(s, centre=s.centre + w * shift) for s, w in zip(stages, (1, -1), strict=True)]
 
 
-def smoothed(run: Run, now: float) -> np.ndarray:
-    """(4, 3) [N] the force that is felt, that of the hand, and parts, around a moment."""
-    last = run.tick_at(now)
-    first = max(0, run.tick_at(now - SMOOTH))
-    rows = run.trace.rows[first : last + 1]
-    names = ("device_wrench", "hand_wrench", "environment_wrench", "topology_wrench")
-    return np.array([rows[name][:, :3].mean(axis=0) for name in names])
+def smoothed(run: Run, now: float, blows: bool = True) -> np.ndarray:
+    """(4, 3) [N] the force that is felt, that of the hand, and parts, around a moment.
+
+    Without *blows*, as numbers are given: a collision is an impulse, no force.
+    """
+    rows = rows_at(run, now)
+    calm = rows["collisions"] == 0
+    return drawn(rows if blows or not calm.any() else rows[calm], run.session.device.takes_motion)
+
+
+def rows_at(run: Run, now: float) -> np.ndarray:
+    """The rows of the last moment."""
+    return run.trace.rows[run.tick_at(now - SMOOTH) : run.tick_at(now) + 1]
 
 
 def moment(runs: list[Run], now: float) -> str:
@@ -159,8 +182,9 @@ def moment(runs: list[Run], now: float) -> str:
     rows = [run.trace.rows[run.tick_at(now)] for run in runs]
     lines = {
         "time": ("Time", [f"{float(row['time']):.3f} s" for row in rows]),
-        "felt": ("Force on the hand", [f"{_size(row['device_wrench']):.2f} N" for row in rows]),
+        "felt": ("Force on the hand", [_felt(run, now) for run in runs]),
         "hand": ("Force of the hand", [f"{_size(row['hand_wrench']):.2f} N" for row in rows]),
+        "impulse": ("Impulse", [f"{1e3 * _blow(run, now):.1f} mN·s" for run in runs]),
         "state": ("State", [state_of(row[None]) for row in rows]),
         "contacts": ("Contacts", [f"{int(row['contacts'])}" for row in rows]),
         "depth": ("Depth", [f"{1e3 * max(float(row['depth']), 0.0):.3f} mm" for row in rows]),
@@ -195,6 +219,20 @@ def _table(head: str, lines: dict[str, tuple[str, list[str]]]) -> str:
         f"<table style='width:calc(100% - 1.5em);margin:0 0.75em;{_SMALL}'>"
         f"<tr><td></td>{head}</tr>{body}</table>"
     )
+
+
+def _felt(run: Run, now: float) -> str:
+    """Of the newest tick without a collision, which is an impulse and no force."""
+    rows = rows_at(run, now)
+    calm = rows[rows["collisions"] == 0]
+    if not len(calm):
+        return "–"
+    return f"{_size(felt_in(calm[-1:], run.session.device.takes_motion)[0]):.2f} N"
+
+
+def _blow(run: Run, now: float) -> float:
+    """[N·s] the largest of the last moment."""
+    return float(impulses(rows_at(run, now), 1.0 / run.session.rate).max())
 
 
 def _size(wrench: np.ndarray) -> float:

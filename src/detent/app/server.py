@@ -17,6 +17,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from detent.app.door import WRONG_TOKEN, Door, harden, is_loopback, new_token, refuse
+from detent.app.framing import Framing
 from detent.app.sayings import MOST_BYTES
 from detent.app.visitors import Visitors
 from detent.errors import ParameterError, PlatformError
@@ -49,6 +50,7 @@ class PageServer(viser.ViserServer):
         self._door: Door | None = None  # shut, until the port is known
         self._within: Answer | None = None  # viser's own answer to a request
         self.visitors = Visitors(self)
+        self.framing = Framing(self)
         self.sent = 0  # [bytes] to pages, so far
         with _silence(), _guarded(self._guard):
             super().__init__(host=address, port=free_port(address, port), verbose=False)

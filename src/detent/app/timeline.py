@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import viser
 from viser import uplot
 
+from detent.app.readings import impulses, length
 from detent.app.rehearsal import Run
 from detent.record.plots import BLUE, ORANGE
 
@@ -15,12 +18,30 @@ SHADE = "rgba(120,130,140,0.18)"
 COLOURS = (BLUE, ORANGE)
 _HEAD = "margin:0.3em 0.75em 0;font-size:0.82em;line-height:1.35"
 
-#: what is charted: title, column, what to do with it, unit per SI unit
-SIGNALS = (
-    ("Force on the hand [N]", "device_wrench", 1.0),
-    ("Depth [mm]", "depth", 1e3),
-    ("Kinetic energy of the tool [mJ]", "tool_energy", 1e3),
-    ("Energy at the hand port, |W| [mJ]", "port_energy", 1e3),
+Signal = Callable[[Run], np.ndarray | None]
+
+
+def _column(name: str) -> Signal:
+    return lambda run: np.abs(run.trace[name]) if name in run.trace.columns else None
+
+
+def _felt(run: Run) -> np.ndarray:
+    calm = run.trace.rows["collisions"] == 0  # a collision is an impulse, no force
+    return np.where(calm, length(run.trace.felt[:, :3]), 0.0)
+
+
+def _blows(run: Run) -> np.ndarray | None:
+    rows = run.trace.rows
+    return impulses(rows, 1.0 / run.session.rate) if run.session.subject.touchable else None
+
+
+#: what is charted: title, how it is had from a run that has it, unit per SI unit
+SIGNALS: tuple[tuple[str, Signal, float], ...] = (
+    ("Force on the hand [N]", _felt, 1.0),
+    ("Impulses of collisions [mN·s]", _blows, 1e3),
+    ("Depth [mm]", _column("depth"), 1e3),
+    ("Kinetic energy of the tool [mJ]", _column("tool_energy"), 1e3),
+    ("Energy at the hand port, |W| [mJ]", _column("port_energy"), 1e3),
 )
 
 
@@ -31,16 +52,16 @@ class Timeline:
         self._end = max(float(run.trace["time"][-1]) for run in runs)
         self._times = np.linspace(0.0, self._end, POINTS)
         self._charts: list[tuple[viser.GuiUplotHandle, list[np.ndarray], float]] = []
-        for title, column, scale in SIGNALS:
-            if all(column in run.trace.columns for run in runs):
-                self._add(server, title, runs, [self._sampled(run, column, scale) for run in runs])
+        for title, signal, scale in SIGNALS:
+            values = [(run, signal(run)) for run in runs]
+            lines = [self._sampled(run, scale * one) for run, one in values if one is not None]
+            if len(lines) == len(runs):
+                self._add(server, title, runs, lines)
 
-    def _sampled(self, run: Run, column: str, scale: float) -> np.ndarray:
-        values = run.trace[column]
-        size = np.abs(values) if values.ndim == 1 else np.linalg.norm(values[:, :3], axis=1)
+    def _sampled(self, run: Run, values: np.ndarray) -> np.ndarray:
         piece = np.minimum((POINTS * run.trace["time"] / self._end).astype(int), POINTS - 1)
         most = np.zeros(POINTS)
-        np.maximum.at(most, piece, scale * size)  # one tick's impulse must show
+        np.maximum.at(most, piece, values)  # one tick's impulse must show
         return most
 
     def _add(

@@ -9,7 +9,15 @@ import numpy as np
 import viser
 
 from detent.app.contacts import BOND_COLOUR, COLOURS, MEANINGS
-from detent.app.page_script import GO_ON_KEY, HOLD_KEY, click, page_script, sound
+from detent.app.page_script import (
+    GO_ON_KEY,
+    HINT,
+    HINT_OF_MECHANISM,
+    HOLD_KEY,
+    click,
+    page_script,
+    sound,
+)
 from detent.app.pull import Pull
 from detent.app.server import PageServer
 from detent.app.stage import PAGE_SIZE, Stage
@@ -43,13 +51,15 @@ class View:
         self, server: PageServer, stage: Stage, pull: Pull, dark: bool, touchable: bool = True
     ) -> None:
         self._server, self._stage, self._pull = server, stage, pull
+        server.framing.show(stage)
         self.dark = dark
         self.darkened = False  # what the pictures know of it: they begin light
         self._follow_due, self._click_due = 0.0, 0.0
         self._flash, self._looked = 0.0, time.monotonic()
         self._clicks = 0
         gui = server.gui
-        gui.add_html(page_script(stage.planar, touchable), order=1.0)
+        hint = HINT if touchable else HINT_OF_MECHANISM
+        gui.add_html(page_script(stage.planar, hint), order=1.0)
         self._ear = gui.add_html("", order=2.0)
         with gui.add_folder("View", order=VIEW, expand_by_default=False):
             self._add(gui)
@@ -96,11 +106,7 @@ class View:
         self._dark.value = self.dark  # type: ignore[misc]  # it has a setter
 
     async def _straight(self, _: Any) -> None:
-        for client in self._server.get_clients().values():
-            with client.atomic():
-                client.camera.up_direction = self._stage.up
-                client.camera.position = self._stage.to_page(self._stage.camera())
-                client.camera.look_at = np.zeros(3)
+        self._server.framing.straight()
 
     @property
     def eye(self) -> np.ndarray | None:
@@ -116,9 +122,12 @@ class View:
         In one go, and only those that have said for a while where they are: a camera that a
         person moves says so late, and would be torn back.
         """
-        if not self._follows.value or now < self._follow_due:
+        if now < self._follow_due:
             return
         self._follow_due = now + FOLLOW_EVERY
+        self._server.framing.update()
+        if not self._follows.value:
+            return
         here = self._stage.to_page(hand)
         for client in self._server.get_clients().values():
             if time.time() - client.camera.update_timestamp < RESTS:

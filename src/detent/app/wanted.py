@@ -12,6 +12,7 @@ from detent import devices
 from detent.coupling import IMPEDANCE, Coupling
 from detent.devices.protocol import Device
 from detent.local.model import LocalModel
+from detent.mechanism.library import MECHANISMS, builtin
 from detent.servo.loop.live import Live
 from detent.servo.watching import Passivity
 from detent.session import Session
@@ -64,11 +65,15 @@ def renewed(session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> 
         wanted: what shall be other.
         start: qpos to which a reset goes.
     """
-    if session.subject.mechanism is not None:
+    if wanted.world in MECHANISMS:
+        return Session(builtin(wanted.world))
+    if session.subject.mechanism is not None and wanted.world is None:
         return session  # it starts over
     contact, coupling, force_path, _, passivity = live.settings
     contact = replace(contact or session.contact, **wanted.contact)
     device = session.device if wanted.device is None else named_device(wanted.device)
+    if session.subject.mechanism is not None:
+        device = devices.Desktop()  # a display senses force; as `detent play` begins
     local = session.local
     if wanted.local is not None:
         local = LocalModel() if wanted.local else None

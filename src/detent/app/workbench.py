@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,7 +66,7 @@ class Workbench:
         mechanism, touchable = session.subject.mechanism, session.subject.touchable
         led = mechanism is not None and mechanism.lead is not None
         self.pull = Pull(stage, Lead(mechanism) if led and mechanism is not None else None)
-        self.readings = Readings(live, stage.tool_size)
+        self.readings = Readings(live, stage.tool_size, session.device.takes_motion)
         self._picture = Picture(server, stage, engine=live.engine is not None)
         self._arrows = ForceArrows(server, stage)
         self._contacts = Contacts(server, stage)
@@ -253,8 +255,9 @@ class Show:
 
     def _play(self, session: Session, start: np.ndarray) -> tuple[Status, Session | None]:
         """Play a session until the end, or until something else is wanted: what, as a session."""
-        stage = set_stage(session)
-        self._prepare(session)
+        with self._preparing():
+            stage = set_stage(session)
+            session.warm(self._rate)
         hand = firmer(grip(session, stage, self._rate), self._lead.firmness)
         recording = self._record is not None
         with session.live(self._rate, hand, self._realtime, self._record) as live:
@@ -271,6 +274,8 @@ class Show:
             run(bench, live, self._screen, self._stopper.stop, self._left())
             live.stop()
             status, wanted, self._lead = live.status(), bench.wanted, bench.lead
+        if wanted is not None and wanted.reset:  # the script, too, from its start
+            self._lead = self._lead._replace(scripted=True)
         ends = wanted is None or self._stopper.stop.is_set()
         if ends:
             self._screen.end(status, bench.readings)
@@ -280,7 +285,8 @@ class Show:
             self._screen.say(f"recorded {self._record}: detent replay {self._record}")
         if ends or wanted is None:
             return status, None
-        return status, self._next(session, live, wanted, start)
+        with self._preparing():  # a mechanism may have to be derived
+            return status, self._next(session, live, wanted, start)
 
     def _left(self) -> float | None:
         """[s] to the end; they count from when the first session runs."""
@@ -289,8 +295,9 @@ class Show:
         self._until = self._until or time.monotonic() + self._seconds
         return self._until - time.monotonic()
 
-    def _prepare(self, session: Session) -> None:
-        """Clear the page, and compile what is new, with a bar on the page."""
+    @contextmanager
+    def _preparing(self) -> Iterator[None]:
+        """Clear the page; meanwhile it has a bar that says how far that is."""
         self._server.scene.reset()
         self._server.gui.reset()
         self._server.gui.add_html(_PREPARING)
@@ -300,7 +307,7 @@ class Show:
             bar.value = 100.0 * done  # type: ignore[misc]  # it has a setter
 
         with reporting(tell):
-            session.warm(self._rate)
+            yield
         self._server.gui.reset()
 
     def _next(self, session: Session, live: Live, wanted: Wanted, start: np.ndarray) -> Session:

@@ -25,13 +25,14 @@ FPS = 50
 TASK = "move the tool by hand"
 _FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
 _ONLY = _FILE.format(chunk_index=0, file_index=0)
+FELT = "felt"  # no column of a trace: `Trace.felt`
 POSE = (*PLACE, *(f"q{part}" for part in TURN))
 
 #: feature: the columns of a trace that it is made of, whether their mean is taken, and names
 FEATURES: dict[str, tuple[tuple[str, ...], bool, tuple[str, ...]]] = {
     "observation.state": (("tool_position", "tool_quaternion"), False, POSE),
     "observation.velocity": (("tool_twist",), False, TWIST),
-    "observation.wrench": (("device_wrench",), True, WRENCH),
+    "observation.wrench": ((FELT,), True, WRENCH),
     "observation.hand_wrench": (("hand_wrench",), True, WRENCH),
     "action": (("device_position", "device_quaternion"), False, POSE),
 }
@@ -90,7 +91,8 @@ def frames_of(trace: Trace, fps: int) -> Frames:
     begins = np.concatenate([[0], ends[:-1]])
     frames: Frames = {}
     for name, (columns, mean, _) in FEATURES.items():
-        values = np.concatenate([trace[column] for column in columns], axis=1)
+        parts = [trace.felt if column == FELT else trace[column] for column in columns]
+        values = np.concatenate(parts, axis=1)
         if mean:
             sums = np.add.reduceat(values[: ends[-1]], begins, axis=0)
             frames[name] = (sums / (ends - begins)[:, None]).astype(np.float32)

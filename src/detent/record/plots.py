@@ -43,6 +43,7 @@ METHOD_COLOURS = {
 }
 AXES = ("x", "y", "z")
 STATEMENT = "statement"  # the gid of what `state` wrote
+BLOWS = "blows"  # the gid of an axis for impulses, on the right of one for forces
 _UNIT = re.compile(r"\s*\[[^]]*\]")
 
 
@@ -107,7 +108,11 @@ def draw_envelope(
 
 def letter(fig: Any) -> None:
     """Letter the panels of a figure that has several: a, b, c …"""
-    panels = [ax for ax in fig.axes if ax.get_subplotspec() is not None and ax.get_visible()]
+    panels = [
+        ax
+        for ax in fig.axes
+        if ax.get_subplotspec() is not None and ax.get_visible() and ax.get_gid() != BLOWS
+    ]
     panels.sort(key=lambda ax: (ax.get_subplotspec().rowspan.start, ax.get_subplotspec().num1))
     for ax, name in zip(panels, "abcdefghijklmnop", strict=False):
         if len(panels) > 1:
@@ -137,6 +142,39 @@ def save_as(fig: Any, path: str | Path) -> None:
         fig.savefig(path, metadata=_TIMELESS.get(Path(path).suffix))
 
 
+#: titles by the unit of what `aside` gives
+ASIDE = {"mm": "how deep the deepest contact is", "µm": "how far the display is off"}
+
+
+def aside(trace: Trace) -> tuple[str, str, np.ndarray]:
+    """The depth, or of a mechanism, which nothing penetrates, how far its display is off."""
+    if "tracking_error" in trace.columns:
+        off = np.linalg.norm(trace["tracking_error"][:, :3], axis=1)
+        return "distance from the mechanism", "µm", 1e6 * off
+    return "depth", "mm", 1e3 * trace["depth"]
+
+
+def calm(trace: Trace, force: np.ndarray) -> np.ndarray:
+    """A force (n,) [N] without ticks of collisions, which are impulses."""
+    return np.where(trace["collisions"] > 0, np.nan, force)
+
+
+def draw_blows(ax: Any, traces: Sequence[Trace], colours: Sequence[str]) -> None:
+    """The impulses of collisions as stems, with an axis of their own on the right, if any."""
+    if not any(trace["collisions"].any() for trace in traces):
+        return
+    right = ax.twinx()
+    right.set_gid(BLOWS)
+    right.spines["top"].set_visible(False)
+    for trace, colour in zip(traces, colours, strict=False):
+        hits = trace["collisions"] > 0
+        step = float(np.median(np.diff(trace["time"]))) if len(trace) > 1 else 0.0
+        size = 1e3 * step * np.linalg.norm(trace.felt[hits, :3], axis=1)
+        right.vlines(trace["time"][hits], 0.0, size, color=colour, lw=1.0, alpha=0.6)
+        right.plot(trace["time"][hits], size, "o", color=colour, ms=3)
+    right.set(ylabel="impulse of a collision, ● [mN·s]", ylim=(0.0, None))
+
+
 def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
     """Position, force, energy and depth of one run."""
     fig, axes = figure(2, 2, (10, 6.5), f"Detent: {trace.meta.get('world', 'trace')}")
@@ -144,7 +182,7 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
     moved = [
         i
         for i in range(3)
-        if np.ptp(trace["device_position"][:, i]) > 0 or np.any(trace["device_wrench"][:, i])
+        if np.ptp(trace["device_position"][:, i]) > 0 or np.any(trace.felt[:, i])
     ]
     for i, colour in zip(moved, (BLUE, ORANGE, GREEN), strict=False):
         axes[0, 0].plot(
@@ -158,10 +196,10 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
             lw=1,
             label=f"tool {AXES[i]}",
         )
-        axes[0, 1].plot(time, trace["device_wrench"][:, i], color=colour, label=f"force {AXES[i]}")
+        axes[0, 1].plot(time, calm(trace, trace.felt[:, i]), color=colour, label=f"force {AXES[i]}")
+    draw_blows(axes[0, 1], [trace], [RED])
     axes[0, 0].set_ylabel("position [mm]")
-    axes[0, 1].set_ylabel("force on the device [N]")
-    axes[0, 1].set_yscale("symlog", linthresh=1.0)
+    axes[0, 1].set_ylabel("force on the hand [N]")
     axes[1, 0].plot(time, 1e3 * trace["device_energy"], color=BLUE, label="device")
     axes[1, 0].plot(time, 1e3 * trace["tool_energy"], "--", color=ORANGE, label="tool")
     axes[1, 0].set_ylabel("kinetic energy [mJ]")
@@ -170,17 +208,12 @@ def plot_trace(trace: Trace, path: str | Path | None = None) -> Any:
         port = 1e3 * trace["port_energy"]
         axes[1, 0].plot(time, port, color=GREEN, lw=1, label="W: from the hand")
         axes[1, 0].set_ylabel("energy [mJ]")
-    if "tracking_error" in trace.columns:  # a mechanism: nothing penetrates
-        off = np.linalg.norm(trace["tracking_error"][:, :3], axis=1)
-        axes[1, 1].plot(time, 1e6 * off, color=RED, label="display, as measured")
-        axes[1, 1].set_ylabel("distance from the mechanism [µm]")
-    else:
-        axes[1, 1].plot(time, 1e3 * trace["depth"], color=RED, label="deepest contact")
-        axes[1, 1].set_ylabel("penetration [mm]")
+    name, unit, values = aside(trace)
+    axes[1, 1].plot(time, values, color=RED, label=name)
+    axes[1, 1].set_ylabel(f"{name} [{unit}]")
     energy = "energy of motion, and from the hand" if watched else "energy of motion"
     titles = ("where device and tool are", "the force that the hand feels", energy)
-    off = "how far the display is off" if "tracking_error" in trace.columns else "how deep it is"
-    for ax, title in zip(axes.flat, (*titles, off), strict=True):
+    for ax, title in zip(axes.flat, (*titles, ASIDE[unit]), strict=True):
         state(ax, title)
         ax.set_xlabel("time [s]")
         if ax.has_data():
@@ -196,16 +229,20 @@ def plot_comparison(labels: Sequence[str], traces: Sequence[Trace], path: str | 
     for label, trace, colour in zip(labels, traces, (BLUE, ORANGE, GREEN, RED), strict=False):
         time, place = trace["time"], 1e3 * trace["tool_position"]
         axes[0, 0].plot(place[:, across], place[:, up], color=colour, lw=1.2, label=label)
-        force = np.linalg.norm(trace["device_wrench"][:, :3], axis=1)
+        force = calm(trace, np.linalg.norm(trace.felt[:, :3], axis=1))
         axes[0, 1].plot(time, force, color=colour, lw=1, label=label)
-        axes[1, 0].plot(time, 1e3 * trace["depth"], color=colour, lw=1, label=label)
+        name, unit, values = aside(trace)
+        axes[1, 0].plot(time, values, color=colour, lw=1, label=label)
         axes[1, 1].plot(time, 1e3 * trace["tool_energy"], color=colour, lw=1, label=label)
     axes[0, 0].set(xlabel=f"{AXES[across]} [mm]", ylabel=f"{AXES[up]} [mm]")
     axes[0, 0].set_aspect("equal", adjustable="datalim")
-    titles = ("way of the tool", "force on the hand", "depth of the deepest contact")
+    axes[0, 1].set_ylim(bottom=0.0)
+    draw_blows(axes[0, 1], traces, (BLUE, ORANGE, GREEN, RED))
+    titles = ("way of the tool", "force on the hand", ASIDE[unit])
     for ax, title in zip(axes.flat, (*titles, "kinetic energy of the tool"), strict=True):
         state(ax, title)
         legend(ax)
-    for ax, label in zip(axes.flat[1:], ("force [N]", "depth [mm]", "energy [mJ]"), strict=True):
+    labels = ("force [N]", f"{name} [{unit}]", "energy [mJ]")
+    for ax, label in zip(axes.flat[1:], labels, strict=True):
         ax.set(xlabel="time [s]", ylabel=label)
     return save(fig, path)

@@ -22,17 +22,18 @@ class Measure(NamedTuple):
 def measures(trace: Trace) -> list[Measure]:
     """What is felt, how deep, how often, and what becomes of energy.
 
-    An impulse is a force over one tick: its size is force times step, whatever the rate.
+    A collision is an impulse, force times step whatever the rate, and is left out of the largest
+    force; a mean has all of it.
     """
     step = float(np.median(np.diff(trace["time"]))) if len(trace) > 1 else 0.0
-    felt, world = _force(trace, "device_wrench"), _force(trace, "environment_wrench")
+    felt, world = (_force(one) for one in (trace.felt, trace["environment_wrench"]))
     hits = trace["collisions"] > 0
     touching = trace["contacts"] > 0
     moved = np.linalg.norm(np.diff(trace["tool_position"], axis=0), axis=1)
     work = (trace["hand_wrench"] * trace["device_twist"]).sum(axis=1).sum() * step
     calm = trace["state"] != COLLIDING
     found = [
-        Measure("force on the hand, largest", _most(felt), "N"),
+        Measure("force on the hand, largest", _most(felt[~hits]), "N"),
         Measure("force on the hand, mean", float(felt.mean()) if len(felt) else 0.0, "N"),
         Measure("force of contacts at rest, largest", _most(world[calm]), "N"),
         Measure("impulse of a collision, largest", _most(world[hits]) * step, "N·s"),
@@ -47,8 +48,8 @@ def measures(trace: Trace) -> list[Measure]:
     return found
 
 
-def _force(trace: Trace, column: str) -> np.ndarray:
-    return np.linalg.norm(trace[column][:, :3], axis=1)
+def _force(wrenches: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(wrenches[:, :3], axis=1)
 
 
 def _most(values: np.ndarray) -> float:

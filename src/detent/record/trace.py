@@ -67,6 +67,11 @@ class Trace:
         """Names of the columns."""
         return tuple(self.rows.dtype.names or ())
 
+    @property
+    def felt(self) -> np.ndarray:
+        """(n, 6) [N, N·m] the wrench on the hand, by `felt_in`."""
+        return felt_in(self.rows, bool(self.meta.get("display")))
+
     def state_hash(self) -> str:
         """A digest of everything but the timing: equal runs have equal hashes."""
         digest = Digest(self.columns)
@@ -144,6 +149,15 @@ class Trace:
         return plot_trace(self, path)
 
 
+def felt_in(rows: np.ndarray | np.void, display: bool) -> np.ndarray:
+    """(n, 6) [N, N·m] the wrench on the hand in some rows: what the device gives.
+
+    A *display*, which is told a motion, gives whatever the motion takes, and the hand feels what it
+    presses against.
+    """
+    return np.array(-rows["hand_wrench"] if display else rows["device_wrench"])
+
+
 class TraceWriter:
     """Streams rows into a file, batch by batch."""
 
@@ -152,14 +166,17 @@ class TraceWriter:
 
         self.path = Path(path)
         self._meta = meta
+        self._empty = _to_batch(np.zeros(0, dtype), meta)
+        self._digest = Digest(dtype.names or ())
         try:
             self._file = open(self.path, "wb")  # noqa: SIM115  (closed in close)
         except OSError as error:
             raise TraceError(f"the trace {self.path} cannot be written: {error}") from error
-        self._empty = _to_batch(np.zeros(0, dtype), meta)
-        self._digest = Digest(dtype.names or ())
         self._writer = pa.ipc.new_stream(self._file, self._empty.schema)
-        self._file.flush()
+        # Arrow writes the head with the first batch: who is killed before one has a file that opens
+        with suppress(OSError):  # a full disk: `append` says so
+            self._writer.write_batch(self._empty)
+            self._file.flush()
 
     def append(self, rows: np.ndarray) -> None:
         """Write a batch and hand it to the operating system."""

@@ -32,6 +32,7 @@ def describe(
         "integrator": asked.integrator,
         "frozen": asked.frozen,
         "sleep": asked.sleep,
+        "display": asked.device.takes_motion,
         "notes": notes,
     }
     for name in ("contact", "coupling", "device", "force_path", "passivity", "baumgarte"):
