@@ -9,7 +9,7 @@ from detent import Contact, Session, Wall, World
 from detent.cli.play import parse_wall
 from detent.devices import Inertial
 from detent.errors import ParameterError
-from detent.hands import Constant
+from detent.hands import Constant, Guided
 from lab import scene
 
 BALL = """<geom type="plane" size="1 1 .1"/>
@@ -98,3 +98,29 @@ def test_a_tool_that_weighs_most_of_the_cap_is_noted(cap: float, words: str) -> 
     notes = Session(world, device=Inertial(limits=(cap,) * 6)).run(0.01).meta["notes"]
     assert any(words in note and "gravity=False" in note for note in notes)
     assert not any("weighs" in n for n in Session(world).run(0.01).meta["notes"])
+
+
+def wheel(radius: float) -> World:
+    """0.3 kg on an axle through its middle, held so far from it. Nothing to touch."""
+    body = """<body name="wheel"><joint type="hinge" axis="0 0 1"/>
+      <geom type="cylinder" size="0.05 0.01" mass="0.3" contype="0" conaffinity="0"/></body>"""
+    return World.from_string(scene(body), tool="wheel", point=(-radius, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("rate", [1000.0, 4000.0])
+@pytest.mark.parametrize("radius", [0.005, 0.03, 0.2])
+def test_a_wheel_on_its_axle_is_turned_once_round(radius: float, rate: float) -> None:
+    """Its default device was a hundred times as heavy, fell 30° behind, and stopped at 1e6 N."""
+    turn = 2.0 * np.pi * np.arange(65) / 64
+    path = [
+        (0.2 + 2.6 * i / 64, -radius * np.cos(a), -radius * np.sin(a), 0.0, np.cos(a / 2), 0, 0,
+         np.sin(a / 2))
+        for i, a in enumerate(turn)
+    ]  # fmt: skip
+    hand = Guided(stiffness=400.0, damping=8.0, rotational_damping=0.02, path=path)
+    trace = Session(wheel(radius), rate=rate).run(3.5, hand)
+    place = trace["tool_position"]
+    angle = np.unwrap(np.arctan2(-place[:, 1], -place[:, 0]))
+    assert angle[-1] == pytest.approx(2.0 * np.pi, abs=0.02)
+    assert np.linalg.norm(trace["device_position"] - place, axis=1).max() < 0.05 * radius + 2e-4
+    assert np.abs(trace["device_wrench"][:, :3]).max() < 3.0

@@ -7,10 +7,11 @@ import numpy as np
 from detent.app.stage import Stage
 from detent.coupling.gains import block_inertia
 from detent.hands import Impedance
-from detent.servo.world.start import inertia_from, inverse_within
+from detent.servo.world.start import inverse_within
 from detent.session import Session
 from detent.setup.bounds import bound
 from detent.setup.constants import COUPLING_DAMPING, COUPLING_STIFFNESS
+from detent.setup.device import device_inertia
 
 GRIP_FREQUENCY, GRIP_RATIO = 10.0, 0.8  # [rad/s], [-] of tool and device in the hand
 MOST_GRIP = 1000.0, 20.0  # [N/m, N·m/rad]: no hand is stiffer
@@ -21,9 +22,8 @@ def grip(session: Session, stage: Stage, rate: float) -> Impedance:
 
     Its gains are bounded by what the step can hold, as those of a coupling are.
     """
-    at_hand = inertia_from(stage.start)
     mask = stage.free.astype(float)
-    device = session.device.inertia(at_hand, mask)
+    device = device_inertia(session.device, stage.start, mask)
     mobility = inverse_within(device, mask)
     both = block_inertia(stage.start.mobility, mask) + block_inertia(mobility, mask)
     if session.device.takes_motion:  # it masks its own inertia

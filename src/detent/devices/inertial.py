@@ -125,11 +125,17 @@ class Inertial:
         return behind_port(mass, read_mass, write_mass)
 
 
-def isotropic(at_hand: np.ndarray) -> np.ndarray:
-    """(6, 6) of a rigid body as it is; of a linkage its least mass, and inertia, everywhere."""
+def isotropic(at_hand: np.ndarray, whole: bool = True) -> np.ndarray:
+    """(6, 6) of a rigid body as it is; of a linkage its least mass, and inertia, everywhere.
+
+    What does not move as a *whole*, in all directions, is no rigid body, though it may look like
+    one: a wheel on its axle would be a heavy body in the axle.
+    """
     inside = np.diag(at_hand) > 0.0
     straight = at_hand[:3, :3][np.ix_(inside[:3], inside[:3])]
-    if np.allclose(straight, straight[:1, :1] * np.eye(len(straight)), rtol=1e-6, atol=0.0):
+    if whole and np.allclose(
+        straight, straight[:1, :1] * np.eye(len(straight)), rtol=1e-6, atol=0.0
+    ):
         return at_hand
     mobility = np.zeros((6, 6))
     mobility[np.ix_(inside, inside)] = np.linalg.inv(at_hand[np.ix_(inside, inside)])

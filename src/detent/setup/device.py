@@ -7,12 +7,13 @@ import numpy as np
 
 from detent.coupling import Coupling
 from detent.devices.adapters import Actuator, Adapter, Placed
-from detent.devices.inertial import Inertial
+from detent.devices.inertial import Inertial, isotropic
+from detent.devices.mapped import Mapped
 from detent.devices.protocol import Device as DeviceModel
 from detent.errors import ParameterError
 from detent.servo.parameters import FULL
 from detent.servo.structs import Device
-from detent.servo.world.start import ToolStart, inertia_from, inverse_within
+from detent.servo.world.start import ToolStart, inertia_from, inverse_within, spans
 from detent.setup.constants import COUPLING_DAMPING
 from detent.world.contact import STRATEGIES, Contact
 
@@ -25,12 +26,21 @@ def _declared(name: str, value: np.ndarray, shape: tuple[int, ...], allowed: str
     return array
 
 
+def device_inertia(device: DeviceModel, start: ToolStart, mask: np.ndarray) -> np.ndarray:
+    """(6, 6) what a device declares for this tool."""
+    at_hand = inertia_from(start)
+    simulated = device.device if isinstance(device, Mapped) else device
+    if isinstance(simulated, Inertial) and not simulated.exact:
+        at_hand = isotropic(at_hand, spans(start.mobility, start.mask))
+    return device.inertia(at_hand, mask)
+
+
 def fill_device(out: Device, device: DeviceModel, start: ToolStart) -> None:
     """The device as the tick reckons with it; refused if what it declares makes no sense."""
     out.mask[:] = _declared("mask", device.mask(start.mask), (6,), "six numbers, 0 or 1")
     if not np.isin(out.mask, (0.0, 1.0)).all():
         raise ParameterError("device mask", out.mask.tolist(), "six numbers, 0 or 1")
-    inertia = device.inertia(inertia_from(start), out.mask)
+    inertia = device_inertia(device, start, out.mask)
     out.mass[:] = _declared("inertia", inertia, (6, 6), "a (6, 6) matrix of finite numbers")
     if (np.diag(out.mass)[out.mask > 0.0] <= 0.0).any():
         raise ParameterError(
