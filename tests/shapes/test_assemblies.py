@@ -61,9 +61,10 @@ def test_a_peg_goes_into_a_hole_with_little_play(rate: float, device: str) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("device", ["ideal", "omega.7"])
 @pytest.mark.parametrize("rate", RATES)
-def test_gears_go_round_once_and_then_rest(rate: float) -> None:
-    """On a wrist without torques: the hand leads a point of the first gear, and turns with it."""
+def test_gears_go_round_once_and_then_rest(rate: float, device: str) -> None:
+    """The hand leads a point of the first gear, and turns with it; omega.7 has no torques for that."""
     turn = 2.0 * np.pi * np.arange(65) / 64
     path = [
         (0.2 + 2.6 * i / 64, -0.03 * np.cos(a), -0.03 * np.sin(a), 0.0, np.cos(a / 2), 0, 0,
@@ -71,7 +72,7 @@ def test_gears_go_round_once_and_then_rest(rate: float) -> None:
         for i, a in enumerate(turn)
     ]  # fmt: skip
     hand = Guided(stiffness=400.0, damping=8.0, rotational_damping=1e-3, path=path)
-    trace = held(World.builtin("gears"), rate, "omega.7", hand, 3.2)
+    trace = held(World.builtin("gears"), rate, device, hand, 3.6)
     place = trace.rows["tool_position"]
     angle = np.unwrap(np.arctan2(-place[:, 1], -place[:, 0]))
     assert angle[-1] == pytest.approx(2.0 * np.pi, abs=0.02)  # it does not jam
