@@ -64,7 +64,7 @@ def test_a_peg_goes_into_a_hole_with_little_play(rate: float, device: str) -> No
 @pytest.mark.parametrize("device", ["ideal", "omega.7"])
 @pytest.mark.parametrize("rate", RATES)
 def test_gears_go_round_once_and_then_rest(rate: float, device: str) -> None:
-    """The hand leads a point of the first gear, and turns with it; omega.7 has no torques for that."""
+    """The hand leads a point of the first gear, and turns with it; omega.7 without torques."""
     turn = 2.0 * np.pi * np.arange(65) / 64
     path = [
         (0.2 + 2.6 * i / 64, -0.03 * np.cos(a), -0.03 * np.sin(a), 0.0, np.cos(a / 2), 0, 0,
