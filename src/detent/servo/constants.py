@@ -30,7 +30,8 @@ BACK_WITHIN = 0.8  # [s] at most
 WALL_BACK = 0.06  # [m/s] at which a plastic wall returns to its surface at most
 GIVEN_BACK = 0.03  # [-] of the energy taken has a tool that moves with it; a spring triples that
 LAG = 0.03  # [s] of that way: a limit follows 0.02 behind, what is further behind is held back
-STARTS_INSIDE = 0.005, 0.02  # [m, rad] deeper than a contact rests as a rule: it is brought back so
+STARTS_INSIDE = 0.02, 0.02  # [m, rad] deeper than a soft contact rests: it is brought back so
+FREE_INSIDE = 0.005  # [m] the same of a free body, which nothing holds: its contacts would throw it
 
 # [rad] in a step, of a hinge that may come to gimbal lock: Coriolis terms are explicit, and
 # at 0.5 they were seen to feed a spinning rod energy without end, at 0.1 less than 3 %

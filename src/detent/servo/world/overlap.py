@@ -7,7 +7,7 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 
-from detent.servo.constants import BACK_WITHIN, COME_BACK, STARTS_INSIDE
+from detent.servo.constants import BACK_WITHIN, COME_BACK, FREE_INSIDE, STARTS_INSIDE
 from detent.servo.structs import Rows, Scene
 from detent.world.names import geom_name, joint_name
 from detent.world.nested import NEVER
@@ -89,7 +89,7 @@ def _overlaps(model: mujoco.MjModel, data: mujoco.MjData, sc: Scene, rows: Rows)
             worst[geom] = max(worst.get(geom, (0.0, -1)), (-float(contact.dist), other))
     notes = []
     for geom, (depth, other) in sorted(worst.items()):
-        if depth > STARTS_INSIDE[0]:
+        if depth > (FREE_INSIDE if _is_free(model, geom) else STARTS_INSIDE[0]):
             rows.geom_slack[geom] = depth, max(COME_BACK[0], depth / BACK_WITHIN), 0.0
             names = [geom_name(model, g) for g in (geom, other)]
             notes.append(
@@ -97,6 +97,12 @@ def _overlaps(model: mujoco.MjModel, data: mujoco.MjData, sc: Scene, rows: Rows)
                 "it is brought out slowly"
             )
     return _nested(model, sc) + shortened(notes, "start inside something")
+
+
+def _is_free(model: mujoco.MjModel, geom: int) -> bool:
+    """Whether a geom is of a free body, with no other link."""
+    body = model.geom_bodyid[geom]
+    return bool(model.tree_dofnum[model.body_treeid[body]] == 6 and model.body_dofnum[body] == 6)
 
 
 def shortened(notes: list[str], what: str) -> list[str]:
