@@ -101,9 +101,9 @@ SPOILED: dict[str, tuple[str, Metrics, set[str]]] = {
         {"plastic.peak_force": 20.0},
         {"X16.impulsive"},
     ),
-    "a refuted claim that comes true": (
+    "kinematic constraints bounce most": (
         "push-linkage",
-        {"ir.bounces": 70.0, "lm_kc.bounces": 60.0},
+        {"lm_kc.bounces": 60.0},
         {"X20.most-ir", "X20.alike"},
     ),
     "20 mm after all": ("stiff-hole", {"lm0.travel_x": 0.02}, {"X19.further-x"}),

@@ -31,8 +31,6 @@ RECORDED: dict[str, tuple[str, str]] = {
     "X18.turned-ir_prompt": (REFUTED, "without latency it is as good as ε = 5 mm"),
     "X19.further-x": (REFUTED, "some millimetres, not 20"),
     "X19.further-y": (REFUTED, "some millimetres, not 20"),
-    "X20.most-ir": (REFUTED, "static constraints bounce more"),
-    "X20.alike": (REFUTED, "kinematic constraints bounce less than static ones"),
     "X22.spin": (CORRECTED, "with the disk's normal, errata E12"),
     "X24.grows-literal": (REFUTED, "it is largest at 1.8 s, and falls"),
     "X24.stiffness-corrected": (CORRECTED, "with the bias, errata E10"),
