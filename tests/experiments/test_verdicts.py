@@ -19,8 +19,8 @@ from detent.experiments.verdicts import CONFIRMED, CORRECTED, RECORDED, REFUTED
     [
         ("X8.any", 0.5, CONFIRMED, True),
         ("X8.any", 2.0, REFUTED, False),
-        ("X20.alike", 2.0, REFUTED, True),
-        ("X20.alike", 0.5, CONFIRMED, False),
+        ("X16.span", 2.0, REFUTED, True),
+        ("X16.span", 0.5, CONFIRMED, False),
         ("X24.follows", 0.5, CORRECTED, True),
         ("X24.follows", 2.0, REFUTED, False),
     ],
@@ -38,7 +38,7 @@ def test_every_verdict_on_record_has_a_reason_and_is_no_plain_confirmation() -> 
 
 
 def test_the_report_counts_verdicts() -> None:
-    claims = [vars(at_most(name, "", "", 2.0, 1.0)) for name in ("a", "b", "X20.alike")]
+    claims = [vars(at_most(name, "", "", 2.0, 1.0)) for name in ("a", "b", "X16.span")]
     assert summary(claims) == "3 refuted"
 
 
